@@ -71,8 +71,9 @@ assert b'"pagefault", "args": ["proxy", "--", "uvx"]' in Wrapping("pagefault", (
 
 _TOOLS: Final = """
 import json
-from pagefault_dialects.tools.tool_catalogue import definitions
-print(json.dumps([{"name": tool.name, "description": tool.description} for tool in definitions()]))
+from pagefault_dialects.tools.tool_catalogue import list_definitions
+tools = list_definitions()
+print(json.dumps([{"name": tool.name, "description": tool.description} for tool in tools]))
 """
 
 

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from app.version import VERSION
-from pagefault_dialects.tools.tool_catalogue import definitions
+from pagefault_dialects.tools.tool_catalogue import list_definitions
 from release.mcp_listing import (
     NAME,
     bundle_command,
@@ -21,7 +21,7 @@ from tests.kit.process import ROOT
 
 SCHEMA = ROOT / "release" / "server.schema.json"
 MCPB = ROOT / "release" / "node_modules" / ".bin" / "mcpb"
-TOOLS = [{"name": tool.name, "description": tool.description} for tool in definitions()]
+TOOLS = [{"name": tool.name, "description": tool.description} for tool in list_definitions()]
 
 
 def check(path: Path) -> subprocess.CompletedProcess[str]:

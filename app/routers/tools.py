@@ -22,7 +22,7 @@ from pagefault_dialects.json.values import json_text
 from pagefault_dialects.pages.instructions import InstructionStyle, instructions
 from pagefault_dialects.targets.tool_definitions import write_tools
 from pagefault_dialects.tools.tool_arguments import TOOLS
-from pagefault_dialects.tools.tool_catalogue import definitions
+from pagefault_dialects.tools.tool_catalogue import list_definitions
 
 router = APIRouter(prefix="/api", tags=["tools"], route_class=ApiRoute)
 
@@ -60,7 +60,7 @@ async def list_tools(
             "The query is not what the route takes.",
             faults=[Fault("/query/only", f"has {len(unknown)} names beside {', '.join(TOOLS)}")],
         )
-    tools = write_tools(target, definitions(names))
+    tools = write_tools(target, list_definitions(names))
     return record_response(
         api_request.request, json_text({"target": target, "tools": tools}).encode()
     )

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from pagefault_dialects.tools.tool_arguments import TOOLS
-from pagefault_dialects.tools.tool_catalogue import definitions
+from pagefault_dialects.tools.tool_catalogue import list_definitions
 
 Json = dict[str, Any]
 
@@ -22,15 +22,15 @@ def strict(schema: Json, named: Mapping[str, Json], *, is_optional: bool) -> Jso
 
 
 def test_every_tool_is_defined_in_the_order_of_the_toolbox() -> None:
-    assert [definition.name for definition in definitions()] == [*TOOLS]
-    assert [definition.name for definition in definitions(["save_page", "page_fault"])] == [
+    assert [definition.name for definition in list_definitions()] == [*TOOLS]
+    assert [definition.name for definition in list_definitions(["save_page", "page_fault"])] == [
         *("page_fault", "save_page")
     ]
 
 
 @pytest.mark.parametrize("name", TOOLS)
 def test_definition_has_the_arguments_that_are_checked(name: str) -> None:
-    (definition,) = definitions([name])
+    (definition,) = list_definitions([name])
     checked = TOOLS[name].model_json_schema()
     required = checked.get("required", ())
     expected = {

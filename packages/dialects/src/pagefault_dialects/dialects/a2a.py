@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 
-from pagefault_dialects.dialects.envelope import Dialect, Envelope, Wrapper
+from pagefault_dialects.dialects.envelope import DialectTables, Envelope, Wrapper
 from pagefault_dialects.dialects.foreign_message import (
     ForeignMessage,
     compose_message,
@@ -81,7 +81,7 @@ def _convert_part(part: JsonObject) -> JsonValue:
 
 
 def _read_task(body: JsonValue) -> Iterator[tuple[str, JsonValue]]:
-    """Yield the messages of a task. The last one is the message of its status."""
+    """Yield the messages of a task's history, and then the message of its status."""
     pointer, task = _find_task(body)
     history = task.get("history") or []
     yield from ((f"{pointer}/history/{index}", item) for index, item in enumerate(history))
@@ -91,7 +91,7 @@ def _read_task(body: JsonValue) -> Iterator[tuple[str, JsonValue]]:
 
 
 def _find_task(body: JsonObject) -> tuple[str, JsonObject]:
-    """Return the pointer to the task, or to the update of a task, in a response, and its value."""
+    """Return the task in a response, or the update of a task, after the pointer to it."""
     pointer = ""
     for name in _WRAPPER_MEMBERS:
         if isinstance(body.get(name), dict):
@@ -104,13 +104,14 @@ def _has_history(body: JsonObject) -> bool:
 
 
 def _has_task(body: JsonObject) -> bool:
+    """Return whether a response has a task: an id, a status, and perhaps a history."""
     _, task = _find_task(body)
     status, history = task.get("status"), task.get("history") or []
     has_id = any(isinstance(task.get(name), str) for name in _TASK_IDS)
     return has_id and isinstance(status, dict) and "state" in status and is_array(history)
 
 
-DIALECT = Dialect(
+DIALECT = DialectTables(
     "a2a",
     (
         _ARTIFACT,

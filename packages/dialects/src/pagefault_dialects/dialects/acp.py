@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Iterator
 from itertools import groupby
 
-from pagefault_dialects.dialects.envelope import Dialect, Envelope, Wrapper, by_value
+from pagefault_dialects.dialects.envelope import DialectTables, Envelope, Wrapper, by_value
 from pagefault_dialects.dialects.foreign_message import (
     ForeignMessage,
     call_block,
@@ -46,7 +46,13 @@ def _choose_contents(members: Members) -> Iterable[Content]:
         yield Content(members["rawOutput"], members.path("rawOutput"))
 
 
-def _update_envelope(*required: str, marks: tuple[str, ...]) -> Envelope:
+def _make_update_envelope(*required: str, marks: tuple[str, ...]) -> Envelope:
+    """Return the envelope of an update with the result of a call.
+
+    Args:
+        required: The members that the update must have.
+        marks: The members by which the update is found.
+    """
     checks: dict[str, Check] = {
         "toolCallId": is_string,
         "sessionUpdate": one_of("tool_call_update", "tool_call"),
@@ -85,6 +91,7 @@ def _find_kind(update: JsonObject) -> str | None:
 
 
 def _find_member(update: JsonObject, name: str, snake_name: str) -> JsonValue:
+    """Return the member of an update with a name in camelCase or in snake_case."""
     return update[name] if name in update else update.get(snake_name)
 
 
@@ -93,6 +100,7 @@ def _find_call_id(update: JsonObject) -> JsonValue:
 
 
 def _is_conversation_update(update: JsonObject) -> bool:
+    """Return whether an update is a chunk of a message, or a call or its update."""
     kind = _find_kind(update)
     return (kind in _CHUNK_ROLES and "content" in update) or (
         kind in _CALL_KINDS and isinstance(_find_call_id(update), str)
@@ -100,11 +108,12 @@ def _is_conversation_update(update: JsonObject) -> bool:
 
 
 def _read_update(update: JsonObject, pointer: str, reader: InnerReader) -> Iterator[ForeignMessage]:
+    """Yield the message of an update: a chunk of a text, a call or a result."""
     kind = _find_kind(update)
     if kind in _CHUNK_ROLES:
         blocks = [*reader.read_blocks(update["content"], "/content")]
         if kind == "agent_thought_chunk":
-            blocks = [(pointer, thought_block(_find_text(block))) for pointer, block in blocks]
+            blocks = [(source, thought_block(_find_text(block))) for source, block in blocks]
         yield compose_message(
             _CHUNK_ROLES[kind], blocks, pointer, continues_turn=_CHUNK_ROLES[kind] == "assistant"
         )
@@ -144,6 +153,7 @@ def _unwrap(value: JsonObject) -> tuple[JsonObject, str]:
 
 
 def _is_outside_conversation(value: JsonObject) -> bool:
+    """Return whether an update only reports plans, modes or commands of the agent."""
     update, _ = _unwrap(value)
     return _find_kind(update) is not None and not _is_conversation_update(update)
 
@@ -153,7 +163,7 @@ def _is_update(value: JsonObject) -> bool:
 
 
 def _read_updates(updates: JsonValue) -> Iterator[tuple[str, JsonValue]]:
-    """Yield the messages of a list of updates, each with the pointer to its first update.
+    """Return the messages of a list of updates, each after the pointer to its first update.
 
     Chunks of one message are joined, and updates of a call are merged into the call.
     """
@@ -184,11 +194,13 @@ def _read_updates(updates: JsonValue) -> Iterator[tuple[str, JsonValue]]:
 
 def _join_pieces(pieces: list[JsonObject]) -> JsonObject:
     """Return one update for the chunks of a message, or for a call and its updates."""
-    first, rest = pieces[0], pieces[1:]
+    first, *later = pieces
     if _find_kind(first) in _CHUNK_ROLES:
         return {**first, "content": [*_join_chunks(pieces)]}
-    newer = [(name, item) for update in rest for name, item in update.items()]
-    changed = {name: item for name, item in newer if item is not None and name not in _KIND_NAMES}
+    members = [(name, value) for update in later for name, value in update.items()]
+    changed = {
+        name: value for name, value in members if value is not None and name not in _KIND_NAMES
+    }
     return {**first, **changed}
 
 
@@ -200,15 +212,16 @@ def _join_chunks(chunks: list[JsonObject]) -> Iterator[JsonValue]:
         for content in contents
         for block in (content if isinstance(content, list) else [content])
     )
-    for is_text, run in groupby(blocks, _is_text):
+    for is_text, group in groupby(blocks, _is_text):
         if is_text:
-            first = next(run)
-            yield {**first, "text": "".join([first["text"], *(block["text"] for block in run)])}
+            first = next(group)
+            yield {**first, "text": "".join([first["text"], *(block["text"] for block in group)])}
         else:
-            yield from run
+            yield from group
 
 
 def _is_next_chunk(last: JsonValue, update: JsonObject) -> bool:
+    """Return whether an update is the next chunk of the same message as the last update."""
     kind = _find_kind(update)
     if not isinstance(last, dict) or kind not in _CHUNK_ROLES or _find_kind(last) != kind:
         return False
@@ -220,12 +233,14 @@ def _is_text(block: JsonValue) -> bool:
     return isinstance(block, dict) and isinstance(block.get("text"), str)
 
 
-DIALECT = Dialect(
+DIALECT = DialectTables(
     "acp",
     (
-        _update_envelope("sessionUpdate", "toolCallId", marks=("sessionUpdate", "session_update")),
+        _make_update_envelope(
+            "sessionUpdate", "toolCallId", marks=("sessionUpdate", "session_update")
+        ),
         # An update without its kind has at least the status of its call.
-        _update_envelope("toolCallId", "status", marks=("toolCallId", "tool_call_id")),
+        _make_update_envelope("toolCallId", "status", marks=("toolCallId", "tool_call_id")),
         Wrapper(
             marks=("update",),
             shape=shape({"sessionId": is_string, "update": is_object}, {"_meta": is_object}),

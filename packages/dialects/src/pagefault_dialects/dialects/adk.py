@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 
-from pagefault_dialects.dialects.envelope import Dialect, Wrapper
+from pagefault_dialects.dialects.envelope import DialectTables, Wrapper
 from pagefault_dialects.dialects.foreign_message import ForeignMessage, compose_message
 from pagefault_dialects.dialects.message_forms import (
     ConversationForm,
@@ -21,6 +21,7 @@ _OPTIONAL_MEMBERS = (
     *("inputTranscription", "outputTranscription", "avgLogprobs", "logprobsResult"),
     *("cacheMetadata", "citationMetadata"),
 )
+# The members by which an event is found.
 _MARKS = ("invocationId", "invocation_id")
 
 
@@ -30,7 +31,7 @@ def _is_event(value: JsonObject) -> bool:
 
 
 def _read_event(event: JsonObject, pointer: str, reader: InnerReader) -> list[ForeignMessage]:
-    """Return the message of an event. It has no content if the event only changes the state."""
+    """Return the message of an event. If the event only changes the state, it has no content."""
     role = "user" if event["author"] == "user" else "model"
     content = event.get("content")
     if content is None or not content.get("parts"):
@@ -55,7 +56,7 @@ def _read_session(session: JsonValue) -> Iterator[tuple[str, JsonValue]]:
     yield from _read_events(session["events"], "/events")
 
 
-DIALECT = Dialect(
+DIALECT = DialectTables(
     "adk",
     (
         Wrapper(
@@ -66,10 +67,12 @@ DIALECT = Dialect(
             ),
             inner="content",
             label="event",
-            renames=True,
+            overrides_dialect=True,
         ),
     ),
-    messages=(MessageForm(marks=_MARKS, accepts=_is_event, read=_read_event, renames=True),),
+    messages=(
+        MessageForm(marks=_MARKS, accepts=_is_event, read=_read_event, overrides_dialect=True),
+    ),
     conversations=(
         ConversationForm(
             marks=("appName", "app_name"),

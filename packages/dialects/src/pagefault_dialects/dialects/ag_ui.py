@@ -4,7 +4,7 @@ from collections.abc import Iterable, Iterator
 
 from pagefault_dialects.dialects.ag_ui_events import EVENTS, is_outside_conversation, read_events
 from pagefault_dialects.dialects.common_results import convert_result
-from pagefault_dialects.dialects.envelope import Dialect, Envelope, by_presence
+from pagefault_dialects.dialects.envelope import DialectTables, Envelope, by_presence
 from pagefault_dialects.dialects.foreign_message import (
     ForeignMessage,
     call_block,
@@ -69,12 +69,14 @@ _ROLES = {
     "reasoning": "assistant",
     "activity": "assistant",
 }
-_is_source = one_of("data", "url")
+_is_source_type = one_of("data", "url")
+# Members that only messages of AG-UI have.
 _MARKS = ("toolCalls", "encryptedValue", "encrypted_value", "subagentRunId", "subagent_run_id")
 _ROLE_MARKS: tuple[tuple[str, str], ...] = (("role", "reasoning"), ("role", "activity"))
 
 
 def _is_message(value: JsonObject) -> bool:
+    """Return whether an object is a message of AG-UI other than a tool result."""
     calls = value.get("toolCalls", value.get("tool_calls", []))
     return (
         is_string(value.get("id"))
@@ -107,6 +109,7 @@ def _read_calls(value: JsonObject) -> Iterator[tuple[str, JsonValue]]:
 
 
 def _read_result(value: JsonObject, pointer: str, reader: InnerReader) -> Iterator[ForeignMessage]:
+    """Yield the message of an event with a result; nothing if the event has another form."""
     results = [*reader.read_blocks(value, "")]
     if results != [("", value)]:
         yield compose_message("tool", results, pointer)
@@ -115,14 +118,15 @@ def _read_result(value: JsonObject, pointer: str, reader: InnerReader) -> Iterat
 def _read_tool_message(
     value: JsonObject, pointer: str, reader: InnerReader
 ) -> Iterator[ForeignMessage]:
+    """Yield a message with a result; nothing if the message has another form."""
     del reader
     output = _TOOL_MESSAGE.open("ag-ui", value)
     if output is not None:
-        result = convert_result(output, _BLOCKS, _convert)
+        result = convert_result(output, _BLOCKS, _convert_block)
         yield compose_message("tool", [("/content", result)], pointer)
 
 
-def _convert(block: JsonObject) -> list[JsonValue] | None:
+def _convert_block(block: JsonObject) -> list[JsonValue] | None:
     return _read_medium(block) if _is_medium(block) else None
 
 
@@ -135,7 +139,7 @@ def _read_medium(block: JsonObject) -> list[JsonValue]:
 
 def _is_medium(block: JsonObject) -> bool:
     source = block.get("source")
-    return isinstance(source, dict) and _is_source(source.get("type")) and "value" in source
+    return isinstance(source, dict) and _is_source_type(source.get("type")) and "value" in source
 
 
 def _read_binary(block: JsonObject) -> list[JsonValue]:
@@ -144,7 +148,7 @@ def _read_binary(block: JsonObject) -> list[JsonValue]:
     return [medium_block("file", data, mime_type, block.get("filename"))]
 
 
-DIALECT = Dialect(
+DIALECT = DialectTables(
     "ag-ui",
     (
         Envelope(

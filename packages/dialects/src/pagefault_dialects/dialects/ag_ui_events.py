@@ -1,4 +1,7 @@
-"""Reading of a stream of AG-UI events as messages of AG-UI."""
+"""Builds the messages of AG-UI from a stream of its events.
+
+A message or a call is streamed in pieces: events for its start, its content and its end, or chunks.
+"""
 
 from collections.abc import Iterator
 
@@ -13,12 +16,14 @@ _ROLES = {
 }
 _CALL = "TOOL_CALL_"
 _RESULT, _SNAPSHOT, _RUN = "TOOL_CALL_RESULT", "MESSAGES_SNAPSHOT", "RUN_STARTED"
+# The types of events with a piece of a message or of a call.
 _PIECES = frozenset(
     {
         *(f"{name}{piece}" for name in _ROLES for piece in ("START", "CONTENT", "END", "CHUNK")),
         *(f"{_CALL}{piece}" for piece in ("START", "ARGS", "END", "CHUNK")),
     }
 )
+# The types of events without content of the conversation.
 _OTHER_EVENTS = frozenset(
     {
         *("RUN_FINISHED", "RUN_ERROR", "STEP_STARTED", "STEP_FINISHED"),
@@ -29,6 +34,7 @@ _OTHER_EVENTS = frozenset(
     }
 )
 EVENTS = frozenset({*_PIECES, *_OTHER_EVENTS, _RESULT, _SNAPSHOT, _RUN})
+"""All types of events."""
 
 
 def is_outside_conversation(event: JsonObject) -> bool:
@@ -52,9 +58,12 @@ class _Stream:
     """
 
     def __init__(self) -> None:
+        # All messages in order, each after its pointer, by their id or their pointer.
         self._messages: dict[str, tuple[str, JsonValue]] = {}
+        # The messages and calls that are built from pieces, by id.
         self._messages_by_id: dict[str, JsonObject] = {}
         self._calls: dict[str, JsonObject] = {}
+        # The id of the last message or call, by the prefix of the types of its events.
         self._last_ids: dict[str, str] = {}
         # The objects with lists of pieces, each with the name of the member.
         self._unfinished: list[tuple[JsonObject, str]] = []
@@ -96,10 +105,12 @@ class _Stream:
                 self._add_message(message, message_id, f"{pointer}/{index}")
 
     def _add_message(self, message: JsonValue, message_id: str, pointer: str) -> None:
+        """Add a message under its id, or under its pointer if it has no id of its own."""
         is_new_id = message_id and message_id not in self._messages
         self._messages[message_id if is_new_id else pointer] = (pointer, message)
 
     def _add_text(self, event: JsonObject, pointer: str) -> None:
+        """Add a piece of a text to its message."""
         prefix = next(prefix for prefix in _ROLES if event["type"].startswith(prefix))
         last_id = self._last_ids.get(prefix, pointer)
         message_id = self._last_ids[prefix] = _find_text(event, "messageId") or last_id
@@ -108,6 +119,7 @@ class _Stream:
         message["content"].append(_find_text(event, "delta"))
 
     def _add_call(self, event: JsonObject, pointer: str) -> None:
+        """Add a piece of a call; its first piece adds the call to its message."""
         call_id = self._last_ids[_CALL] = _find_text(event, "toolCallId") or self._last_ids.get(
             _CALL, pointer
         )
@@ -136,7 +148,7 @@ class _Stream:
 
 
 def _find_text(event: JsonObject, name: str) -> str:
-    """Return a text member, whose name may be in snake_case; an empty text if it is missing."""
-    snake_name = "".join(f"_{text.lower()}" if text.isupper() else text for text in name)
+    """Return a text member, whose name may be in snake_case; an empty string without one."""
+    snake_name = "".join(f"_{char.lower()}" if char.isupper() else char for char in name)
     value = event.get(name, event.get(snake_name))
     return value if isinstance(value, str) else ""

@@ -2,7 +2,7 @@
 
 from collections.abc import Container, Iterable, Iterator
 
-from pagefault_dialects.dialects.envelope import Dialect, Envelope, Wrapper, by_presence
+from pagefault_dialects.dialects.envelope import DialectTables, Envelope, Wrapper, by_presence
 from pagefault_dialects.dialects.foreign_message import (
     ForeignMessage,
     call_block,
@@ -37,9 +37,9 @@ def _choose_contents(members: Members) -> Iterable[Content]:
 
 
 _is_role = one_of("system", "user", "assistant", "tool")
-# Contents about consent and usage, which are no part of the conversation.
+# Types of contents about consent and usage, which are no part of the conversation.
 _is_outside_conversation = one_of("usage", "oauth_consent_request", "function_approval_response")
-# Calls of tools that the provider executes, and their results.
+# The ends of the types of calls of tools that the provider executes, and of their results.
 _CALL_SUFFIX, _RESULT_SUFFIX = "_tool_call", "_tool_result"
 # Members of a call of such a tool that are not arguments.
 _FRAME_MEMBERS = frozenset(
@@ -49,7 +49,8 @@ _FRAME_MEMBERS = frozenset(
         *("additional_properties", "annotations", "raw_representation"),
     }
 )
-_OUTPUTS = ("output", "outputs", "items", "result", "screenshot")
+# The members of such a result with its output, by priority.
+_OUTPUT_NAMES = ("output", "outputs", "items", "result", "screenshot")
 
 
 def _is_message(value: JsonObject) -> bool:
@@ -64,30 +65,32 @@ def _find_role(value: JsonObject) -> JsonValue:
 
 def _read_message(value: JsonObject, pointer: str, reader: InnerReader) -> Iterator[ForeignMessage]:
     contents = value["contents"]
-    calls = {
+    call_ids = {
         content.get("call_id") for content in contents if content.get("type") == "function_call"
     }
     blocks = [
         (f"/contents/{index}", block)
         for index, content in enumerate(contents)
-        if not _requests_included_call(content, calls)
+        if not _requests_included_call(content, call_ids)
         for block in _convert_part(content, reader)
     ]
     yield compose_message(_find_role(value), blocks, pointer)
 
 
-def _requests_included_call(part: JsonObject, calls: Container[JsonValue]) -> bool:
+def _requests_included_call(part: JsonObject, call_ids: Container[JsonValue]) -> bool:
     """Return whether a part requests the approval of a call that is in the same message."""
     is_request = part.get("type") == "function_approval_request"
-    return is_request and _find_call(part).get("call_id") in calls
+    return is_request and _find_call(part).get("call_id") in call_ids
 
 
 def _find_call(part: JsonObject) -> JsonObject:
+    """Return the call that a part about an approval contains."""
     call = part.get("function_call")
     return call if isinstance(call, dict) else {}
 
 
 def _convert_part(part: JsonObject, reader: InnerReader) -> Iterator[JsonValue]:
+    """Yield the blocks in common form for a part of a message."""
     kind = str(part.get("type"))
     if kind == "function_approval_request":
         part, kind = _find_call(part), "function_call"
@@ -116,10 +119,10 @@ def _convert_provider_tool(part: JsonObject, kind: str, reader: InnerReader) -> 
     """Return the call of a tool that the provider executes, or its result."""
     call_id, name = part["call_id"], part.get("tool_name")
     if kind.endswith(_RESULT_SUFFIX):
-        output = next((part[item] for item in _OUTPUTS if part.get(item)), "")
-        listed: JsonValue = [output] if isinstance(output, dict) else output
-        if is_object_array(listed):
-            output = [block for item in listed for block in _convert_part(item, reader)]
+        output = next((part[item] for item in _OUTPUT_NAMES if part.get(item)), "")
+        items: JsonValue = [output] if isinstance(output, dict) else output
+        if is_object_array(items):
+            output = [block for item in items for block in _convert_part(item, reader)]
         return result_block(call_id, name, output)
     arguments: JsonObject = {
         key: value for key, value in part.items() if value is not None and key not in _FRAME_MEMBERS
@@ -133,7 +136,7 @@ def _convert_provider_tool(part: JsonObject, kind: str, reader: InnerReader) -> 
     )
 
 
-DIALECT = Dialect(
+DIALECT = DialectTables(
     "agent-framework",
     (
         Envelope(

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable, Iterator
 
-from pagefault_dialects.dialects.envelope import Dialect, Envelope, Wrapper, by_flag
+from pagefault_dialects.dialects.envelope import DialectTables, Envelope, Wrapper, by_flag
 from pagefault_dialects.dialects.foreign_message import ForeignMessage, call_block, text_block
 from pagefault_dialects.dialects.message_forms import (
     ConversationForm,
@@ -99,7 +99,10 @@ def _read_mcp_call(block: JsonObject) -> list[JsonValue]:
 
 
 def _read_document(block: JsonObject) -> list[JsonValue] | None:
-    """Return the title, the context and the text of a document; `None` if it is a file."""
+    """Return the title, the context and the text of a document as blocks of text.
+
+    A document with a file stays a document, after its context; without a context, return `None`.
+    """
     source = block.get("source")
     content = (
         source.get("data") if isinstance(source, dict) and source.get("type") == "text" else None
@@ -107,26 +110,25 @@ def _read_document(block: JsonObject) -> list[JsonValue] | None:
     if isinstance(source, dict) and source.get("type") == "content":
         content = source.get("content")
     if content is None:
-        return None if block.get("context") is None else _split_context(block)
+        if block.get("context") is None:
+            return None
+        document = {name: member for name, member in block.items() if name != "context"}
+        return [*_make_context_blocks(block), document]
     text_blocks = [text_block(content)] if isinstance(content, str) else content
     title_blocks = [text_block(f"[document: {block['title']}]")] if block.get("title") else []
     return (
-        [*title_blocks, *_context_blocks(block), *text_blocks]
+        [*title_blocks, *_make_context_blocks(block), *text_blocks]
         if isinstance(text_blocks, list)
         else None
     )
 
 
-def _split_context(block: JsonObject) -> list[JsonValue]:
-    document = {name: member for name, member in block.items() if name != "context"}
-    return [*_context_blocks(block), document]
-
-
-def _context_blocks(block: JsonObject) -> list[JsonValue]:
+def _make_context_blocks(block: JsonObject) -> list[JsonValue]:
     context = block.get("context")
     return [text_block(context)] if isinstance(context, str) and context else []
 
 
+# The types of blocks that only Anthropic's API has.
 _DISTINCTIVE_TYPES = (
     *("tool_use", "thinking", "redacted_thinking", "document", "server_tool_use"),
     *("search_result", "container_upload", "web_search_tool_result"),
@@ -164,7 +166,7 @@ _BLOCKS = (
     ),
 )
 
-DIALECT = Dialect(
+DIALECT = DialectTables(
     "anthropic",
     (_TOOL_RESULT, _MCP_TOOL_RESULT, _USER_MESSAGE),
     (

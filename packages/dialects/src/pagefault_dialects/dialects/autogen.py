@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 
-from pagefault_dialects.dialects.envelope import Dialect, Envelope, Wrapper, by_flag
+from pagefault_dialects.dialects.envelope import DialectTables, Envelope, Wrapper, by_flag
 from pagefault_dialects.dialects.foreign_message import (
     ForeignMessage,
     call_block,
@@ -31,7 +31,13 @@ from pagefault_dialects.json.values import JsonObject, JsonValue, json_text, tex
 _FAILURE = by_flag("is_error")
 
 
-def _results_wrapper(kind: str, *optional: str) -> Wrapper:
+def _make_results_wrapper(kind: str, *optional: str) -> Wrapper:
+    """Return the wrapper of a message with results.
+
+    Args:
+        kind: The type of the message.
+        optional: The members with texts that the message may have.
+    """
     return Wrapper(
         marks=(("type", kind),),
         shape=shape(
@@ -47,28 +53,30 @@ def _results_wrapper(kind: str, *optional: str) -> Wrapper:
     )
 
 
-_TEXTS = (
+# The types of messages: with texts, calls, and results.
+_TEXT_TYPES = (
     *("TextMessage", "MultiModalMessage", "StopMessage", "HandoffMessage"),
     "ToolCallSummaryMessage",
 )
-_CALLS = ("AssistantMessage", "ToolCallRequestEvent")
-_RESULTS = ("FunctionExecutionResultMessage", "ToolCallExecutionEvent")
-_REPORTS = (
+_CALL_TYPES = ("AssistantMessage", "ToolCallRequestEvent")
+_RESULT_TYPES = ("FunctionExecutionResultMessage", "ToolCallExecutionEvent")
+_REPORT_TYPES = (
     *("MemoryQueryEvent", "ModelClientStreamingChunkEvent", "UserInputRequestedEvent"),
     *("SelectSpeakerEvent", "SelectorEvent", "CodeGenerationEvent", "CodeExecutionEvent"),
 )
-"""Reports of agents, which are no part of the conversation."""
-_TYPES = ("UserMessage", "ThoughtEvent", *_TEXTS, *_CALLS, *_RESULTS, *_REPORTS)
+"""The types of reports of agents, which are no part of the conversation."""
+_TYPES = ("UserMessage", "ThoughtEvent", *_TEXT_TYPES, *_CALL_TYPES, *_RESULT_TYPES, *_REPORT_TYPES)
+# The type of a structured message has the class of its content in brackets.
 _STRUCTURED = "StructuredMessage["
 
 
 def _is_message(value: JsonObject) -> bool:
-    return "content" in value and ("source" in value or value["type"] in _RESULTS)
+    return "content" in value and ("source" in value or value["type"] in _RESULT_TYPES)
 
 
 def _read_message(value: JsonObject, pointer: str, reader: InnerReader) -> Iterator[ForeignMessage]:
     blocks = [*_read_blocks(value, reader)]
-    if value["type"] in _RESULTS:
+    if value["type"] in _RESULT_TYPES:
         yield compose_message("tool", blocks, pointer)
         return
     is_user = value["type"] == "UserMessage" or value.get("source") == "user"
@@ -76,10 +84,11 @@ def _read_message(value: JsonObject, pointer: str, reader: InnerReader) -> Itera
 
 
 def _read_blocks(value: JsonObject, reader: InnerReader) -> Iterator[tuple[str, JsonValue]]:
+    """Yield the blocks of a message, each after its pointer; nothing for a report."""
     kind, content = value["type"], value["content"]
     if kind == "ThoughtEvent":
         yield "/content", thought_block(content)
-    if kind == "ThoughtEvent" or kind in _REPORTS:
+    if kind == "ThoughtEvent" or kind in _REPORT_TYPES:
         return
     if isinstance(value.get("thought"), str):
         yield "/thought", thought_block(value["thought"])
@@ -113,7 +122,7 @@ def _has_messages(state: JsonObject) -> bool:
 
 
 def _is_outside_conversation(value: JsonObject) -> bool:
-    return value.get("type") in _REPORTS
+    return value.get("type") in _REPORT_TYPES
 
 
 def _read_events(events: JsonValue) -> Iterator[tuple[str, JsonValue]]:
@@ -122,7 +131,7 @@ def _read_events(events: JsonValue) -> Iterator[tuple[str, JsonValue]]:
             yield f"/{index}", event
 
 
-DIALECT = Dialect(
+DIALECT = DialectTables(
     "autogen",
     (
         Envelope(
@@ -150,8 +159,8 @@ DIALECT = Dialect(
             failure=_FAILURE,
             ignored_members=frozenset({"type", "is_error"}),
         ),
-        _results_wrapper("FunctionExecutionResultMessage"),
-        _results_wrapper("ToolCallExecutionEvent", "id", "source", "created_at"),
+        _make_results_wrapper("FunctionExecutionResultMessage"),
+        _make_results_wrapper("ToolCallExecutionEvent", "id", "source", "created_at"),
     ),
     (
         BlockForm((("content",),), "text", ("type", "TextResultContent")),

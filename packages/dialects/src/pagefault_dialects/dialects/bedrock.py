@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 
-from pagefault_dialects.dialects.envelope import Dialect, Envelope, Wrapper, by_value
+from pagefault_dialects.dialects.envelope import DialectTables, Envelope, Wrapper, by_value
 from pagefault_dialects.dialects.foreign_message import text_block
 from pagefault_dialects.dialects.message_forms import ConversationForm, MessageBlock
 from pagefault_dialects.dialects.shapes import is_object, is_object_array, is_string, one_of, shape
@@ -52,7 +52,10 @@ BLOCKS = (
 
 
 def _read_document(block: JsonObject) -> list[JsonValue] | None:
-    """Return the name, the context and the text of a document; `None` if it is a file."""
+    """Return the name, the context and the text of a document as blocks of text.
+
+    A document with a file stays a document, after its context; without a context, return `None`.
+    """
     document = block["document"]
     source = document.get("source")
     content_source = source if isinstance(source, dict) else {}
@@ -61,12 +64,12 @@ def _read_document(block: JsonObject) -> list[JsonValue] | None:
     context = document.get("context")
     context_blocks = [text_block(context)] if isinstance(context, str) and context else []
     if content is None:
-        rest = {name: member for name, member in document.items() if name != "context"}
-        return [*context_blocks, {"document": rest}] if context_blocks else None
+        without_context = {name: value for name, value in document.items() if name != "context"}
+        return [*context_blocks, {"document": without_context}] if context_blocks else None
     title = document.get("name") or document.get("title")
-    label = [text_block(f"[document: {title}]")] if title else []
+    title_blocks = [text_block(f"[document: {title}]")] if title else []
     text_blocks = [text_block(content)] if isinstance(content, str) else content
-    return [*label, *context_blocks, *text_blocks] if isinstance(text_blocks, list) else None
+    return [*title_blocks, *context_blocks, *text_blocks] if isinstance(text_blocks, list) else None
 
 
 def _read_citations(block: JsonObject) -> list[JsonValue] | None:
@@ -76,27 +79,31 @@ def _read_citations(block: JsonObject) -> list[JsonValue] | None:
 
 
 def _read_guard_content(block: JsonObject) -> list[JsonValue] | None:
-    """Return the text for a guardrail."""
-    text = block["guardContent"].get("text")
-    guarded = text.get("text") if isinstance(text, dict) else None
-    return [text_block(guarded)] if isinstance(guarded, str) else None
+    """Return the text of a block that a guardrail checks."""
+    content = block["guardContent"].get("text")
+    text = content.get("text") if isinstance(content, dict) else None
+    return [text_block(text)] if isinstance(text, str) else None
 
 
 def _read_response(body: JsonValue) -> Iterator[tuple[str, JsonValue]]:
     yield "/output/message", body["output"]["message"]
 
 
-_NAMES = (
+# The members that a block may have: each block has one of them.
+_BLOCK_MEMBERS = (
     *("toolUse", "reasoningContent", "cachePoint", "text", "image", "document", "video"),
     *("audio", "searchResult", "citationsContent", "guardContent"),
 )
+# Members that only Bedrock's blocks have.
 _DISTINCTIVE_MEMBERS = frozenset(("toolUse", "toolResult", "reasoningContent", "cachePoint"))
 
 
 def _is_block(block: JsonObject) -> bool:
+    """Return whether an object with one of `_BLOCK_MEMBERS` is a block of Bedrock."""
     return "type" not in block and (len(block) == 1 or not _DISTINCTIVE_MEMBERS.isdisjoint(block))
 
 
+# The readers of blocks that are converted to common form, by the member of the block.
 _READERS = {
     "citationsContent": _read_citations,
     "guardContent": _read_guard_content,
@@ -112,14 +119,14 @@ def _make_message_block(name: str) -> MessageBlock:
     )
 
 
-DIALECT = Dialect(
+DIALECT = DialectTables(
     "bedrock",
     (_BLOCK,),
     BLOCKS,
     has_closed_content=True,
     message_blocks=(
         *map(_make_message_block, _READERS),
-        MessageBlock(marks=_NAMES, accepts=_is_block),
+        MessageBlock(marks=_BLOCK_MEMBERS, accepts=_is_block),
     ),
     conversations=(
         ConversationForm(

@@ -1,19 +1,20 @@
-"""Transcripts of Claude Code: lines that contain messages of Anthropic.
+"""Transcripts of Claude Code: lines that contain messages in the form of Anthropic's API.
 
-Each line has the id of the line before it, its parent. Lines with the same message id are parts of
-one message. The conversation is the chain of parents from the newest line back to the first.
-Earlier versions of a question, lines of subagents and lines before a compaction are not in the
-chain.
+Each line has the id of the line before it, which is its parent. Lines with the same message id are
+parts of one message. The conversation is the chain of parents from the newest line back to the
+first. Earlier versions of a question, lines of subagents and lines before a compaction are not in
+the chain.
 """
 
 from collections.abc import Iterator, Sequence
 
-from pagefault_dialects.dialects.envelope import Dialect
+from pagefault_dialects.dialects.envelope import DialectTables
 from pagefault_dialects.dialects.foreign_message import text_block
 from pagefault_dialects.dialects.message_forms import ConversationForm
-from pagefault_dialects.json.values import JsonObject, JsonValue, json_text
+from pagefault_dialects.json.values import JsonObject, JsonValue, json_text, text_member
 
 _MESSAGE_TYPES = ("user", "assistant")
+# One of these members shows that an object is a line of a transcript.
 _LINE_MEMBERS = frozenset(("sessionId", "parentUuid", "leafUuid", "snapshot"))
 
 
@@ -54,7 +55,7 @@ def _read_lines(lines: JsonValue) -> Iterator[tuple[str, JsonValue]]:
 
 def group_lines(lines: Sequence[JsonValue]) -> list[list[int]]:
     """Return the indexes of the lines of each message of the conversation, in order."""
-    indexed_lines = _main_lines(lines)
+    indexed_lines = _find_main_lines(lines)
     chain = _find_chain([line for _, line in indexed_lines])
     groups: list[list[int]] = []
     by_message: dict[str, list[int]] = {}
@@ -62,9 +63,9 @@ def group_lines(lines: Sequence[JsonValue]) -> list[list[int]]:
         if _is_bare(line):
             groups.append([index])
             continue
-        if not _is_message(line) or (chain and _text_member(line, "uuid") not in chain):
+        if not _is_message(line) or (chain and text_member(line, "uuid") not in chain):
             continue
-        message_id = _message_id(line)
+        message_id = _find_message_id(line)
         if message_id in by_message:
             by_message[message_id].append(index)
             continue
@@ -74,10 +75,10 @@ def group_lines(lines: Sequence[JsonValue]) -> list[list[int]]:
     return groups
 
 
-def _main_lines(lines: Sequence[JsonValue]) -> list[tuple[int, JsonObject]]:
-    """Return the index and the value of each line of the agent.
+def _find_main_lines(lines: Sequence[JsonValue]) -> list[tuple[int, JsonObject]]:
+    """Return the lines that are not those of subagents, each after its index.
 
-    If the file has lines of subagents only, these are returned.
+    If the file has only lines of subagents, these are returned.
     """
     indexed_lines = [(index, line) for index, line in enumerate(lines) if isinstance(line, dict)]
     main = [(index, line) for index, line in indexed_lines if not _is_of_subagent(line)]
@@ -90,14 +91,14 @@ def _find_chain(lines: Sequence[JsonObject]) -> set[str]:
     Parallel calls are separate lines, each followed by a line with its result. Only one of them is
     in the chain of parents, so the other lines of the same message and their results are added.
     """
-    by_id = {name: line for line in lines if (name := _text_member(line, "uuid"))}
-    chain = {_text_member(lines[index], "uuid") for index in find_path(lines)}
-    message_ids = {_message_id(by_id[item]) for item in chain} - {""}
-    siblings = {name for name, line in by_id.items() if _message_id(line) in message_ids}
+    by_id = {name: line for line in lines if (name := text_member(line, "uuid"))}
+    chain = {text_member(lines[index], "uuid") for index in find_path(lines)}
+    message_ids = {_find_message_id(by_id[item]) for item in chain} - {""}
+    siblings = {name for name, line in by_id.items() if _find_message_id(line) in message_ids}
     result_lines = {
         name
         for name, line in by_id.items()
-        if _text_member(line, "parentUuid") in siblings and _has_only_results(line)
+        if text_member(line, "parentUuid") in siblings and _has_only_results(line)
     }
     return chain | siblings | result_lines
 
@@ -105,33 +106,31 @@ def _find_chain(lines: Sequence[JsonObject]) -> set[str]:
 def find_path(lines: Sequence[JsonValue]) -> list[int]:
     """Return the indexes of the chain of parents, from the newest message back to the first."""
     by_id = {
-        name: index for index, line in _main_lines(lines) if (name := _text_member(line, "uuid"))
+        name: index
+        for index, line in _find_main_lines(lines)
+        if (name := text_member(line, "uuid"))
     }
     messages = [index for index in by_id.values() if _is_message(lines[index])]
     if not messages:
         return []
     # Of equal times, the last line is the newest.
-    newest = max(reversed(messages), key=lambda index: _text_member(lines[index], "timestamp"))
-    line_id = _text_member(lines[newest], "uuid")
+    newest = max(reversed(messages), key=lambda index: text_member(lines[index], "timestamp"))
+    line_id = text_member(lines[newest], "uuid")
     path: dict[str, int] = {}
     while line_id in by_id and line_id not in path:
         path[line_id] = by_id[line_id]
-        line_id = _text_member(lines[by_id[line_id]], "parentUuid")
+        line_id = text_member(lines[by_id[line_id]], "parentUuid")
     return [*path.values()]
 
 
-def _text_member(members: JsonObject, name: str) -> str:
-    text = members.get(name)
-    return text if isinstance(text, str) else ""
-
-
-def _message_id(line: JsonObject) -> str:
-    """Return the id of the assistant's message in a line; an empty text for other lines."""
+def _find_message_id(line: JsonObject) -> str:
+    """Return the id of the assistant's message in a line; an empty string for other lines."""
     is_reply = _is_message(line) and line["type"] == "assistant"
-    return _text_member(line["message"], "id") if is_reply else ""
+    return text_member(line["message"], "id") if is_reply else ""
 
 
 def _has_only_results(line: JsonObject) -> bool:
+    """Return whether a line has the results of tools, and nothing else."""
     if not _is_message(line) or line["type"] != "user":
         return False
     content = line["message"].get("content")
@@ -164,7 +163,7 @@ def collect_blocks(messages: Sequence[JsonObject]) -> list[tuple[int, int, JsonV
     return [*blocks.values()]
 
 
-DIALECT = Dialect(
+DIALECT = DialectTables(
     "claude-code",
     (),
     conversations=(

@@ -2,12 +2,13 @@
 
 from collections.abc import Iterator
 
-from pagefault_dialects.dialects.envelope import Dialect
+from pagefault_dialects.dialects.envelope import DialectTables
 from pagefault_dialects.dialects.message_forms import ConversationForm
 from pagefault_dialects.json.values import JsonObject, JsonValue
 
 _LINE_TYPES = ("session_meta", "response_item", "event_msg", "turn_context", "compacted")
 _ITEM_TYPE = "response_item"
+# Types of items that are no part of the conversation.
 _SKIPPED_ITEMS = ("ghost_snapshot", "other")
 
 
@@ -24,6 +25,7 @@ def _is_first_line(value: JsonObject) -> bool:
 
 
 def _is_item(line: JsonObject) -> bool:
+    """Return whether a line has an item of the conversation, or is one, or is a compaction."""
     if line.get("type") == "compacted":
         return isinstance(line.get("payload"), dict)
     if isinstance(line.get("payload"), dict) and line.get("type") != _ITEM_TYPE:
@@ -38,9 +40,9 @@ def _is_item(line: JsonObject) -> bool:
 
 
 def read_items(lines: JsonValue) -> Iterator[tuple[str, JsonValue]]:
-    """Yield the pointer and the value of each item of the conversation, in order.
+    """Yield the items of the conversation in order, each after its pointer.
 
-    Items before a compaction are replaced by those after it.
+    A compaction replaces the items before it; see `_apply_compaction`.
     """
     conversation: list[tuple[str, JsonValue]] = []
     for index, line in enumerate(lines):
@@ -81,7 +83,7 @@ def _apply_compaction(
     return [*user_items, (pointer, summary)]
 
 
-DIALECT = Dialect(
+DIALECT = DialectTables(
     "codex",
     (),
     conversations=(

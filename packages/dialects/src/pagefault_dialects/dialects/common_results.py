@@ -1,4 +1,4 @@
-"""Conversion of tool results without their envelope to blocks of messages in common form."""
+"""Converts tool results, without their envelope, to blocks of messages in common form."""
 
 from collections.abc import Callable, Iterator, Sequence
 
@@ -67,6 +67,7 @@ class _ContentReader:
         return value
 
     def _read_block(self, block: JsonValue, depth: int) -> Iterator[JsonValue]:
+        """Yield the blocks in common form for a block; other values are returned as they are."""
         if not isinstance(block, dict) or block.get("type") in TEXT_TYPES or depth > _MAX_DEPTH:
             yield block
             return
@@ -77,32 +78,34 @@ class _ContentReader:
         for form in self._forms:
             if form.mark is not None and block.get(form.mark[0]) != form.mark[1]:
                 continue
-            found = [path for path in form.payloads if value_at(block, path) is not None]
-            if found or form.payload_kind == "nothing":
-                values = [value_at(block, path) for path in found]
-                yield from self._read_form(block, form, values, depth)
+            values = [value_at(block, path) for path in form.payloads]
+            payloads = [value for value in values if value is not None]
+            if payloads or form.payload_kind == "nothing":
+                yield from self._read_payloads(block, form, payloads, depth)
                 return
         yield block
 
-    def _read_form(
-        self, block: JsonObject, form: BlockForm, values: list[JsonValue], depth: int
+    def _read_payloads(
+        self, block: JsonObject, form: BlockForm, payloads: list[JsonValue], depth: int
     ) -> Iterator[JsonValue]:
+        """Yield the blocks in common form for a block of a form, given its payloads."""
         match form.payload_kind:
             case "text":
-                yield from (text_block(str(item)) for item in values if item not in (None, ""))
+                yield from (text_block(str(item)) for item in payloads if item != "")
             case "json":
-                yield text_block(values[0] if isinstance(values[0], str) else json_text(values[0]))
+                data = payloads[0]
+                yield text_block(data if isinstance(data, str) else json_text(data))
             case "content":
-                yield from _label_blocks(block, form)
-                inner = values[0] if isinstance(values[0], list) else [values[0]]
-                for item in inner:
+                yield from _make_label_blocks(block, form)
+                items = payloads[0] if isinstance(payloads[0], list) else [payloads[0]]
+                for item in items:
                     inner_block = text_block(item) if isinstance(item, str) else item
                     yield from self._read_block(inner_block, depth + 1)
             case "media":
                 yield _make_medium_block(block, form)
 
 
-def _label_blocks(block: JsonObject, form: BlockForm) -> Iterator[JsonValue]:
+def _make_label_blocks(block: JsonObject, form: BlockForm) -> Iterator[JsonValue]:
     """Yield a text block with the title and the URI of a block, if it has any."""
     values = (value_at(block, path) for path in (form.name, form.uri) if path)
     labels = [item for item in values if isinstance(item, str) and item]
@@ -111,6 +114,7 @@ def _label_blocks(block: JsonObject, form: BlockForm) -> Iterator[JsonValue]:
 
 
 def _make_medium_block(block: JsonObject, form: BlockForm) -> JsonValue:
+    """Return the block of a medium in common form; the block itself, if it is in this form."""
     if match_typed_block(block) is not None:
         return block
     path = next(path for path in form.payloads if value_at(block, path) is not None)

@@ -1,8 +1,8 @@
 """The common form of messages, to which the messages of all dialects are converted.
 
 A message in common form has a `role` and, under `content`, texts and blocks. The functions of this
-module make blocks of calls, results and thoughts. Media may have any form that they have in tool
-results.
+module make such messages and blocks. The block of a medium may have any form that media have in
+tool results.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -26,40 +26,43 @@ Dialect = TypeAliasType(
         "vercel",
     ],
 )
+"""The dialects that a diagnosis distinguishes. `registry.DIALECTS` has all dialects."""
 DIALECTS: Sequence[Dialect] = get_args(Dialect.__value__)
 
 
 @dataclass(frozen=True, slots=True)
 class ForeignMessage:
-    """A message of any dialect, converted to common form."""
+    """A message of any dialect, converted to common form; or a value that is no message."""
 
     pointer: str
     """The pointer to the message in the request."""
     message: dict[str, Any] | None
     """The message in common form, with a known role; `None` if the value is no message."""
     dialect: Dialect | None = None
-    """The dialect, if only that dialect has such messages."""
+    """The dialect, if only this dialect has such messages."""
     unknown_role: str | None = None
     """The role that was sent, if it is unknown; `message` then has another role."""
     original_pointers: Mapping[str, str] = field(default_factory=dict)
     """The pointers of blocks in the message as it was sent, by their pointers in `message`."""
     continues_turn: bool = False
-    """True if the message continues the turn before it, if that is the assistant's as well."""
+    """True if the message continues the turn before it, provided that both are the assistant's."""
     is_system_prompt: bool = False
     """True if the message is the system prompt, which was sent beside the list of messages."""
     has_request_form: bool = True
     """True if the message has the form of requests; false for files, logs and user interfaces."""
     sent: JsonValue = None
-    """The value as it was sent, if it is one message; `None` if it is a part of one or several."""
+    """The value as it was sent; `None` if the message is only a part of that value."""
     dialect_name: str = ""
     """The name of the dialect in the registry, which has more dialects than `Dialect`. Empty if
     several dialects have such messages."""
 
     def original_pointer(self, pointer: str) -> str:
         """Return the pointer into the request that corresponds to a pointer into `message`."""
-        steps = pointer.split("/", 3)
-        block_pointer, rest = "/".join(steps[:3]), "".join(f"/{step}" for step in steps[3:])
-        return self.pointer + self.original_pointers.get(block_pointer, block_pointer) + rest
+        tokens = pointer.split("/", 3)
+        block_pointer = "/".join(tokens[:3])
+        inner_pointer = "".join(f"/{token}" for token in tokens[3:])
+        original = self.original_pointers.get(block_pointer, block_pointer)
+        return self.pointer + original + inner_pointer
 
 
 def compose_message(
@@ -135,7 +138,7 @@ def medium_block(kind: str, data: JsonValue, mime_type: JsonValue, name: JsonVal
     Args:
         kind: `image`, `audio`, `video` or `file`.
         data: The base64, the data URI or the URL.
-        mime_type: Its type, if known.
+        mime_type: The MIME type, if known.
         name: The name of the file.
     """
     is_url = isinstance(data, str) and data.startswith(("http://", "https://"))

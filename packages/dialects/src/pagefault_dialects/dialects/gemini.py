@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable, Iterator, Set
 
-from pagefault_dialects.dialects.envelope import Dialect, Envelope, Wrapper
+from pagefault_dialects.dialects.envelope import DialectTables, Envelope, Wrapper
 from pagefault_dialects.dialects.foreign_message import ForeignMessage, text_block
 from pagefault_dialects.dialects.message_forms import (
     ConversationForm,
@@ -28,7 +28,7 @@ _OUTPUTS = ("error", "output", "result")
 
 
 def _choose_contents(members: Members) -> Iterable[Content]:
-    """Yield the output of a function, and the parts with its media."""
+    """Yield the output of a function, and then the parts with its media."""
     response = members["response"]
     outputs = _without_nulls(response)
     if outputs.keys() and outputs.keys() <= {*_OUTPUTS}:
@@ -48,6 +48,7 @@ def _find_outcome(members: Members) -> bool | None:
 
 
 def _without_nulls(value: object) -> dict[str, object]:
+    """Return the members of an object that are not `null`; nothing for other values."""
     members = value if isinstance(value, dict) else {}
     return {key: member for key, member in members.items() if member is not None}
 
@@ -103,6 +104,7 @@ def _read_content(value: JsonObject, pointer: str, reader: InnerReader) -> Itera
 
 
 def _is_content(value: JsonObject) -> bool:
+    """Return whether an object with `parts` is a `Content`, and no message of another dialect."""
     parts = value["parts"]
     if any(name in value for name in _FOREIGN_MEMBERS) or not is_object_array(parts):
         return False
@@ -147,7 +149,7 @@ def _read_response(body: JsonValue) -> Iterator[tuple[str, JsonValue]]:
 
 def _read_calling_history(body: JsonValue) -> Iterator[tuple[str, JsonValue]]:
     """Yield the history that the SDK's automatic function calling has added, then the response."""
-    name = next(history for history in _HISTORIES if body.get(history))
+    name = next(history for history in _HISTORY_NAMES if body.get(history))
     yield from ((f"/{name}/{index}", item) for index, item in enumerate(body[name]))
     yield from _read_response(body)
 
@@ -162,7 +164,7 @@ def _read_parts(parts: JsonValue) -> Iterator[tuple[str, JsonValue]]:
             yield f"/{index}", part
             continue
         text_part = {"text": part} if isinstance(part, str) else part
-        role = "user" if _CALLS.isdisjoint(members) else "model"
+        role = "user" if _CALL_MEMBERS.isdisjoint(members) else "model"
         if message.get("role") == role:
             message["parts"].append(text_part)
             continue
@@ -182,13 +184,14 @@ def _has_content(body: JsonObject) -> bool:
 
 
 def _has_calling_history(body: JsonObject) -> bool:
-    history = next((body[name] for name in _HISTORIES if name in body), None)
+    history = next((body[name] for name in _HISTORY_NAMES if name in body), None)
     return is_object_array(history) and bool(history)
 
 
 # Messages of other dialects that have `parts` have one of these members.
 _FOREIGN_MEMBERS = ("messageId", "message_id", "artifactId", "artifact_id", "kind", "content")
 _ROLES = ("user", "model", "function", "tool", "system")
+# The members of a part with its content.
 _PART_MEMBERS = frozenset(
     {
         *("text", "thought", "inlineData", "inline_data", "fileData", "file_data"),
@@ -198,7 +201,8 @@ _PART_MEMBERS = frozenset(
         *("thoughtSignature", "thought_signature"),
     }
 )
-_CALLS = frozenset(("functionCall", "function_call"))
+_CALL_MEMBERS = frozenset(("functionCall", "function_call"))
+# Members of a part beside its content.
 _ANNOTATIONS = frozenset(
     {
         *("videoMetadata", "video_metadata", "mediaResolution", "media_resolution"),
@@ -206,10 +210,16 @@ _ANNOTATIONS = frozenset(
         *("mediaProcessing", "media_processing", "audioTranscription", "audio_transcription"),
     }
 )
-_HISTORIES = ("automaticFunctionCallingHistory", "automatic_function_calling_history")
-_CODE = ("executableCode", "executable_code", "codeExecutionResult", "code_execution_result")
+# The member of a response with the history of automatic function calling, in two spellings.
+_HISTORY_NAMES = ("automaticFunctionCallingHistory", "automatic_function_calling_history")
+_CODE_MEMBERS = (
+    "executableCode",
+    "executable_code",
+    "codeExecutionResult",
+    "code_execution_result",
+)
 
-DIALECT = Dialect(
+DIALECT = DialectTables(
     "gemini",
     (_PART, _LONE_RESPONSE, _CONTENT),
     (
@@ -220,12 +230,12 @@ DIALECT = Dialect(
     has_closed_content=True,
     messages=(MessageForm(marks=("parts",), accepts=_is_content, read=_read_content),),
     message_blocks=(
-        MessageBlock(marks=_CODE, read=_read_code),
+        MessageBlock(marks=_CODE_MEMBERS, read=_read_code),
         MessageBlock(marks=tuple(sorted(_ANNOTATIONS)), read=_remove_annotations),
     ),
     conversations=(
         ConversationForm(
-            marks=_HISTORIES,
+            marks=_HISTORY_NAMES,
             accepts=lambda body: (
                 "candidates" in body and _has_content(body) and _has_calling_history(body)
             ),

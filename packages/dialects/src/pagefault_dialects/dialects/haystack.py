@@ -3,7 +3,7 @@
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 
-from pagefault_dialects.dialects.envelope import Dialect, Envelope, Wrapper, by_flag
+from pagefault_dialects.dialects.envelope import DialectTables, Envelope, Wrapper, by_flag
 from pagefault_dialects.dialects.foreign_message import (
     ForeignMessage,
     call_block,
@@ -40,6 +40,7 @@ _RESULT = Envelope(
     ),
 )
 
+# The members of messages before version 2.9.
 _UNDERSCORED = ("_role", "_content", "_name", "_meta")
 
 
@@ -82,25 +83,33 @@ def _read_underscored(
     value: JsonObject, pointer: str, reader: InnerReader
 ) -> Iterator[ForeignMessage]:
     """Yield a message of a version before 2.9, in which names of members begin with `_`."""
-    bare = {name.removeprefix("_"): item for name, item in value.items()}
-    message = next(_read_message(bare, pointer, reader))
+    renamed = {name.removeprefix("_"): item for name, item in value.items()}
+    message = next(_read_message(renamed, pointer, reader))
     original_pointers = {
-        f"/content/{index}": f"/_content/{index}" for index in range(len(bare["content"]))
+        f"/content/{index}": f"/_content/{index}" for index in range(len(renamed["content"]))
     }
     yield replace(message, original_pointers={"/content": "/_content", **original_pointers})
 
 
 def _make_message_block(
-    member: str, inner: str, read: Callable[[JsonObject], list[JsonValue]]
+    member: str, required: str, read: Callable[[JsonObject], list[JsonValue]]
 ) -> MessageBlock:
-    def has_inner(part: JsonObject) -> bool:
+    """Return the form of a part.
+
+    Args:
+        member: The only member of the part, an object.
+        required: The member that this object must have.
+        read: Returns the blocks of the part in common form.
+    """
+
+    def has_required(part: JsonObject) -> bool:
         content = part[member]
-        return isinstance(content, dict) and inner in content
+        return isinstance(content, dict) and required in content
 
-    return MessageBlock(marks=(member,), accepts=has_inner, read=read)
+    return MessageBlock(marks=(member,), accepts=has_required, read=read)
 
 
-DIALECT = Dialect(
+DIALECT = DialectTables(
     "haystack",
     (
         _RESULT,

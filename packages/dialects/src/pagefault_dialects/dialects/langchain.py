@@ -2,13 +2,13 @@
 
 from collections.abc import Iterator
 
-from pagefault_dialects.dialects.envelope import Dialect, Envelope, Wrapper, by_value
+from pagefault_dialects.dialects.envelope import DialectTables, Envelope, Wrapper, by_value
 from pagefault_dialects.dialects.foreign_message import ForeignMessage
 from pagefault_dialects.dialects.mark_index import Mark
 from pagefault_dialects.dialects.message_forms import InnerReader, MessageForm
 from pagefault_dialects.dialects.shapes import (
+    Check,
     accept_any,
-    is_array,
     is_content,
     is_object,
     is_object_array,
@@ -29,16 +29,19 @@ _OTHER_MEMBERS = {
 _FAILURE = by_value("status", "error", success=("success",))
 
 
-def _tool_message_envelope(*marks: Mark, requires_type: bool) -> Envelope:
-    required = {"content": is_content, "tool_call_id": is_string}
+def _make_tool_message_envelope(*marks: Mark, requires_type: bool) -> Envelope:
+    """Return the envelope of a tool message.
+
+    Args:
+        marks: The members, or values of members, by which the message is found.
+        requires_type: Whether the message must have its type.
+    """
+    required: dict[str, Check] = {"content": is_content, "tool_call_id": is_string}
     optional = {name: check for name, check in _OTHER_MEMBERS.items() if name not in required}
-    kind = {"type": one_of("tool")}
+    (required if requires_type else optional)["type"] = one_of("tool")
     return Envelope(
         marks=marks,
-        shape=shape(
-            {**required, **(kind if requires_type else {})},
-            {**optional, **({} if requires_type else kind)},
-        ),
+        shape=shape(required, optional),
         contents=(("content",),),
         read_as="content",
         call_id=("tool_call_id",),
@@ -49,11 +52,12 @@ def _tool_message_envelope(*marks: Mark, requires_type: bool) -> Envelope:
 
 
 # `messages_to_dict` and `dumpd` wrap the message, and write its type into the wrapper.
-_INNER = _tool_message_envelope(requires_type=False)
+_INNER = _make_tool_message_envelope(requires_type=False)
 
 
 def _is_tool_message(value: object) -> bool:
-    return is_array(value) and isinstance(value, list) and value[-1:] == ["ToolMessage"]
+    """Return whether the path of a class, as `dumpd` writes it, is that of `ToolMessage`."""
+    return isinstance(value, list) and value[-1:] == ["ToolMessage"]
 
 
 def _read_dumped(value: JsonObject, pointer: str, reader: InnerReader) -> list[ForeignMessage]:
@@ -94,6 +98,7 @@ def _read_untyped_result(
 
 
 def _has_langchain_members(value: JsonObject) -> bool:
+    """Return whether a message with a role has calls or other members as LangChain writes them."""
     if (
         not isinstance(value.get("role"), str)
         or "content" not in value
@@ -118,7 +123,9 @@ _TYPE_ROLES = {
     **{"human": "user", "ai": "assistant", "chat": "user"},
 }
 _CLASS_NAMES = {"ai": "AI"}
+# The types of the class of messages with any role.
 _GENERIC_TYPES = ("chat", "ChatMessage", "ChatMessageChunk", "chatMessageChunk")
+# The roles of messages by their type: `ai`, `AIMessage`, `AIMessageChunk`, `aiMessageChunk`.
 _ROLES = {
     spelling: role
     for kind, role in _TYPE_ROLES.items()
@@ -126,12 +133,12 @@ _ROLES = {
     for spelling in (kind, f"{name}Message", f"{name}MessageChunk", f"{kind}MessageChunk")
 }
 
-DIALECT = Dialect(
+DIALECT = DialectTables(
     "langchain",
     (
-        _tool_message_envelope(("type", "tool"), requires_type=True),
+        _make_tool_message_envelope(("type", "tool"), requires_type=True),
         # `model_dump(exclude_unset=True)` omits the type.
-        _tool_message_envelope("tool_call_id", requires_type=False),
+        _make_tool_message_envelope("tool_call_id", requires_type=False),
         Wrapper(
             marks=(("type", "tool"),),
             shape=shape({"type": one_of("tool"), "data": is_object}),

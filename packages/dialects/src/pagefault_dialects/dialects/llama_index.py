@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 
-from pagefault_dialects.dialects.envelope import Dialect, Envelope, Wrapper, by_flag
+from pagefault_dialects.dialects.envelope import DialectTables, Envelope, Wrapper, by_flag
 from pagefault_dialects.dialects.foreign_message import (
     ForeignMessage,
     call_block,
@@ -29,14 +29,16 @@ from pagefault_dialects.dialects.shapes import (
 from pagefault_dialects.dialects.tool_output import BlockForm
 from pagefault_dialects.json.values import JsonObject, JsonValue
 
-_RAW = {"tool_name": is_string, "raw_input": is_object, "raw_output": accept_any}
+# The members of an output of a tool, besides its content.
+_OUTPUT_MEMBERS = {"tool_name": is_string, "raw_input": is_object, "raw_output": accept_any}
 
 
-def _output_envelope(member: str) -> Envelope:
+def _make_output_envelope(member: str) -> Envelope:
+    """Return the envelope of an output of a tool, whose content is in this member."""
     return Envelope(
         marks=("raw_output",),
         shape=shape(
-            {member: is_object_array if member == "blocks" else is_string, **_RAW},
+            {member: is_object_array if member == "blocks" else is_string, **_OUTPUT_MEMBERS},
             {"is_error": is_boolean},
             nullable=("raw_output",),
         ),
@@ -48,7 +50,7 @@ def _output_envelope(member: str) -> Envelope:
     )
 
 
-_BLOCK = "block_type"
+_TYPE_NAME = "block_type"
 _ROLES = {
     **{role: role for role in ("system", "user", "assistant", "tool")},
     "developer": "system",
@@ -59,6 +61,7 @@ _ROLES = {
 
 
 def _is_message(value: JsonObject) -> bool:
+    """Return whether an object is a chat message, of blocks or, in earlier versions, of a text."""
     if "blocks" not in value and not value.keys() <= {"role", "content", "additional_kwargs"}:
         return False
     has_content = (
@@ -89,9 +92,11 @@ def _read_message(value: JsonObject, pointer: str, reader: InnerReader) -> Itera
 
 
 def _convert_call(call: JsonObject) -> JsonValue:
+    """Return a call of OpenAI or Anthropic as a block in common form."""
     function = call.get("function")
-    inner = function if isinstance(function, dict) else call
-    return call_block(call.get("id"), inner.get("name"), inner.get("arguments", inner.get("input")))
+    members = function if isinstance(function, dict) else call
+    arguments = members.get("arguments", members.get("input"))
+    return call_block(call.get("id"), members.get("name"), arguments)
 
 
 def _read_blocks(value: JsonObject) -> Iterator[tuple[str, JsonValue]]:
@@ -104,7 +109,7 @@ def _read_blocks(value: JsonObject) -> Iterator[tuple[str, JsonValue]]:
 
 def _convert_block(block: JsonObject) -> Iterator[JsonValue]:
     """Yield the blocks in common form for a block; none for a cache point."""
-    kind = block.get(_BLOCK)
+    kind = block.get(_TYPE_NAME)
     if kind == "text":
         yield text_block(block.get("text") or "")
     elif kind == "thinking":
@@ -125,6 +130,7 @@ def _convert_block(block: JsonObject) -> Iterator[JsonValue]:
 
 
 def _convert_medium(block: JsonObject, kind: str) -> JsonValue:
+    """Return the block of a medium in common form. A block without data stays as it is."""
     data = block.get("data" if kind == "document" else kind) or block.get("url")
     mime_type = block.get(f"{kind}_mimetype")
     if data is None:
@@ -136,12 +142,12 @@ def _read_response(body: JsonValue) -> Iterator[tuple[str, JsonValue]]:
     yield "/message", body["message"]
 
 
-DIALECT = Dialect(
+DIALECT = DialectTables(
     "llama-index",
     (
-        _output_envelope("blocks"),
+        _make_output_envelope("blocks"),
         # Before blocks were added, an output was a text.
-        _output_envelope("content"),
+        _make_output_envelope("content"),
         Wrapper(
             marks=("tool_output",),
             shape=shape(
@@ -169,33 +175,33 @@ DIALECT = Dialect(
         ),
     ),
     (
-        BlockForm((("text",),), "text", (_BLOCK, "text")),
+        BlockForm((("text",),), "text", (_TYPE_NAME, "text")),
         BlockForm(
             (("image",), ("url",)),
             "media",
-            (_BLOCK, "image"),
+            (_TYPE_NAME, "image"),
             kind="image",
             mime_type=("image_mimetype",),
         ),
-        BlockForm((("audio",), ("url",)), "media", (_BLOCK, "audio"), kind="audio"),
+        BlockForm((("audio",), ("url",)), "media", (_TYPE_NAME, "audio"), kind="audio"),
         BlockForm(
             (("video",), ("url",)),
             "media",
-            (_BLOCK, "video"),
+            (_TYPE_NAME, "video"),
             kind="video",
             mime_type=("video_mimetype",),
         ),
         BlockForm(
             (("data",), ("url",)),
             "media",
-            (_BLOCK, "document"),
+            (_TYPE_NAME, "document"),
             name=("title",),
             mime_type=("document_mimetype",),
         ),
         BlockForm(
-            (("content",),), "content", (_BLOCK, "citable"), name=("title",), uri=("source",)
+            (("content",),), "content", (_TYPE_NAME, "citable"), name=("title",), uri=("source",)
         ),
-        BlockForm((), "nothing", (_BLOCK, "cache")),
+        BlockForm((), "nothing", (_TYPE_NAME, "cache")),
         # Dumps without unset members lack the type.
         *(
             BlockForm(((kind,),), "media", kind=kind, mime_type=(f"{kind}_mimetype",))

@@ -1,6 +1,7 @@
 """An index that finds the forms that an object may have, by its members.
 
-Trying all forms of all dialects would be slow. Most objects have a member of few forms or none.
+Trying all forms of all dialects would be slow. A form has marks, and is only tried for objects with
+one of its marks. Most objects have marks of few forms or none.
 """
 
 from collections.abc import Iterable, Iterator
@@ -21,7 +22,11 @@ _Form = TypeVar("_Form", bound=_FormWithMarks)
 
 
 class MarkIndex(Generic[_Form]):
-    """An index of forms by their marks. It returns forms in the order in which they were given."""
+    """An index of forms by their marks.
+
+    Args:
+        forms: The forms, each after the name of its dialect, in the order in which they are tried.
+    """
 
     def __init__(self, forms: Iterable[tuple[str, _Form]]) -> None:
         self._forms = [*forms]
@@ -36,7 +41,7 @@ class MarkIndex(Generic[_Form]):
         self._names = frozenset((*self._by_member, *(name for name, _ in self._by_value)))
 
     def find_candidates(self, value: Object) -> Iterator[tuple[str, _Form]]:
-        """Yield the forms of which an object has a mark, each with the name of its dialect."""
+        """Yield the forms of which an object has a mark, each after the name of its dialect."""
         indexes: set[int] = set()
         for name in self._names & value.keys():
             indexes.update(self._by_member.get(name, ()))

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable, Iterator
 
-from pagefault_dialects.dialects.envelope import Dialect, Envelope, by_presence, without_paths
+from pagefault_dialects.dialects.envelope import DialectTables, Envelope, by_presence, without_paths
 from pagefault_dialects.dialects.foreign_message import (
     ForeignMessage,
     call_block,
@@ -25,18 +25,20 @@ from pagefault_dialects.dialects.shapes import (
     one_of,
     shape,
 )
-from pagefault_dialects.dialects.tool_output import Content, Steps, ToolOutput
+from pagefault_dialects.dialects.tool_output import Content, ResultPath, ToolOutput
 from pagefault_dialects.json.values import JsonObject, JsonValue
 
 NAME = "mcp"
-_RESPONSE = frozenset(("jsonrpc", "id", "result", "error"))
+_RESPONSE_MEMBERS = frozenset(("jsonrpc", "id", "result", "error"))
 
 
-def open_response(value: object) -> tuple[object, Steps, ToolOutput | None]:
-    """Remove the envelope of a JSON-RPC 2.0 response, or nested envelopes, as proxies write them.
+def open_response(value: object) -> tuple[object, ResultPath, ToolOutput | None]:
+    """Remove the envelope of a JSON-RPC 2.0 response, or the nested envelopes that proxies write.
 
     Returns:
-        The result and the path to it; for an error, also the output of the error.
+        The result, the path to it, and `None`. For an error, the response, the path to its error,
+        and the error as the output of a tool. For any other value, the value, an empty path, and
+        `None`.
     """
     depth = 0
     outermost = value
@@ -48,26 +50,26 @@ def open_response(value: object) -> tuple[object, Steps, ToolOutput | None]:
     return value, ("result",) * depth, None
 
 
-def make_bare_result(value: object, path: Steps, rest: Object) -> ToolOutput:
-    """Return the output of a result that has no envelope of any dialect in the response."""
+def make_bare_result(value: object, path: ResultPath, rest: Object) -> ToolOutput:
+    """Return the output of a result in a response that has no envelope of a dialect inside."""
     return ToolOutput(NAME, (Content(value, path),), rest=rest)
 
 
 def find_response_id(response: object) -> Object:
-    """Return an object with the id of a response, for the rest; an empty object without an id."""
+    """Return an object with the id of a response, for `ToolOutput.rest`; empty without an id."""
     members = response if isinstance(response, dict) else {}
     return {"response": {"id": members["id"]}} if members.get("id") is not None else {}
 
 
 def _is_response(value: Object) -> bool:
-    if value.get("jsonrpc") != "2.0" or not value.keys() <= _RESPONSE:
+    if value.get("jsonrpc") != "2.0" or not value.keys() <= _RESPONSE_MEMBERS:
         return False
     if value.get("error") is not None:
         return value.get("result") is None
     return "result" in value
 
 
-def _read_error(error: object, path: Steps, rest: Object) -> ToolOutput:
+def _read_error(error: object, path: ResultPath, rest: Object) -> ToolOutput:
     """Return the output of an `error`: its message and data; other members are the rest."""
     if not isinstance(error, dict) or not isinstance(error.get("message"), str):
         return ToolOutput(NAME, (Content(error, path),), is_error=True, rest=rest)
@@ -76,13 +78,14 @@ def _read_error(error: object, path: Steps, rest: Object) -> ToolOutput:
         for name in ("message", "data")
         if error.get(name) is not None
     ]
-    rest_of_error = without_paths(error, [("message",), ("data",)])
+    other_members = without_paths(error, [("message",), ("data",)])
     return ToolOutput(
-        NAME, tuple(contents), is_error=True, rest=rest_of_error | rest, rest_path=path
+        NAME, tuple(contents), is_error=True, rest=other_members | rest, rest_path=path
     )
 
 
 def _choose_task_contents(members: Members) -> Iterable[Content]:
+    """Yield the message and the data of a task's error, or its result."""
     error = members["error"]
     if isinstance(error, dict):
         for name in ("message", "data"):
@@ -129,6 +132,7 @@ def _read_rpc(value: JsonObject, pointer: str, reader: InnerReader) -> Iterator[
 
 
 def _read_result(value: JsonObject, pointer: str, reader: InnerReader) -> Iterator[ForeignMessage]:
+    """Yield the message of a `CallToolResult` that was sent without its response."""
     del reader
     yield _make_result_message(value, pointer, "")
 
@@ -147,12 +151,13 @@ def _read_message(value: JsonObject, pointer: str, reader: InnerReader) -> Itera
 
 
 def _has_one_block(value: JsonObject) -> bool:
+    """Return whether the content of a message is a block, and not a list of blocks."""
     content = value.get("content")
     return isinstance(content, dict) and isinstance(content.get("type"), str)
 
 
 def _find_sampling(value: JsonObject) -> tuple[str, JsonObject] | None:
-    """Return the pointer to the object with messages in a sampling message, and the object."""
+    """Return the object with the messages of a sampling request or response, after its pointer."""
     for name in ("params", "result"):
         wrapped = value.get(name)
         if isinstance(wrapped, dict) and (
@@ -168,6 +173,7 @@ def _is_sampling_response(value: JsonObject) -> bool:
 
 
 def _read_sampling(value: JsonValue) -> Iterator[tuple[str, JsonValue]]:
+    """Yield the messages of a sampling request, or the message of its response."""
     found = _find_sampling(value)
     if found is None:
         return
@@ -180,14 +186,15 @@ def _read_sampling(value: JsonValue) -> Iterator[tuple[str, JsonValue]]:
 
 
 def _read_prompt(value: JsonValue) -> JsonObject:
+    """Return the system prompt and the tools of a sampling request."""
     params = value.get("params")
     members: JsonObject = params if isinstance(params, dict) else {}
     return {name: members[name] for name in ("systemPrompt", "tools") if members.get(name)}
 
 
-_MEDIA = (("type", "image"), ("type", "audio"))
+_MEDIA_MARKS = (("type", "image"), ("type", "audio"))
 
-DIALECT = Dialect(
+DIALECT = DialectTables(
     NAME,
     (_TASK,),
     messages=(
@@ -209,7 +216,7 @@ DIALECT = Dialect(
     message_blocks=(
         MessageBlock(marks=(("type", "resource"), ("type", "resource_link"))),
         MessageBlock(
-            marks=_MEDIA,
+            marks=_MEDIA_MARKS,
             accepts=lambda block: isinstance(block.get("data"), str) and "mimeType" in block,
         ),
     ),

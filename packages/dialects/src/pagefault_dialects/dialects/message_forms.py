@@ -1,4 +1,4 @@
-"""Types for the tables of a dialect: forms of messages, of their blocks, of bodies with messages.
+"""Types for the tables of a dialect: forms of messages, of blocks, and of bodies with messages.
 
 The functions in a form get objects without members that are `null`.
 """
@@ -17,7 +17,10 @@ class InnerReader(Protocol):
     """Reads values inside a message, which may be of any dialect, since hosts mix dialects."""
 
     def read_message(self, value: JsonValue, pointer: str) -> list[ForeignMessage]:
-        """Return the messages in a value; for any other value, a single one without `message`."""
+        """Return the messages in a value.
+
+        For a value without messages, return one `ForeignMessage` without a `message`.
+        """
         ...
 
     def read_role_message(
@@ -51,10 +54,10 @@ class MessageForm:
     """Returns the messages of an object, given its pointer; nothing if it is of another dialect."""
     accepts: Callable[[JsonObject], bool] = accept_all
     """Returns whether an object has the members that the dialect requires."""
-    renames: bool = False
+    overrides_dialect: bool = False
     """True if messages in the object count as messages of this dialect, even if their own form is
     that of another dialect."""
-    shows_dialect: bool = True
+    determines_dialect: bool = True
     """True if only this dialect has such messages."""
 
 
@@ -63,11 +66,13 @@ class MessageBlock:
     """The form of a block of a message."""
 
     marks: tuple[Mark, ...]
+    """The members, or values of members, by which the block is found."""
     read: Callable[[JsonObject], Sequence[JsonValue] | None] | None = None
     """Converts a block to blocks in common form; returns `None` for a block of another dialect.
     Without a function, the block is in common form."""
     accepts: Callable[[JsonObject], bool] = accept_all
-    shows_dialect: bool = True
+    """Returns whether a block has the members that the dialect requires."""
+    determines_dialect: bool = True
     """True if only this dialect has such blocks."""
 
 
@@ -76,10 +81,12 @@ class ConversationForm:
     """The form of a body that contains messages."""
 
     marks: tuple[Mark, ...]
+    """The members, or values of members, by which the body is found: those of an object, or of the
+    first object in a list."""
     read: Callable[[JsonValue], Iterable[tuple[str, JsonValue]]]
     """Returns the messages, each with its pointer in the body."""
     accepts: Callable[[JsonObject], bool] = accept_all
-    """Returns whether a body has this form, given the body, or the first object of a list."""
+    """Returns whether a body has this form, given the body or the first object of a list."""
     is_list: bool = False
     """True if the body is a list."""
     is_response: bool = False
@@ -87,6 +94,6 @@ class ConversationForm:
     is_skipped: Callable[[JsonObject], bool] | None = None
     """Returns whether an item of the list is no message; such items are only counted."""
     prompt: Callable[[JsonValue], JsonObject] | None = None
-    """Returns system, instructions, tools and model, if they have other names in the dialect."""
+    """Returns system prompt, tools and model by their names in requests, if the body has others."""
     message_dialect: str | None = None
     """The dialect of the messages, if it is not that of the body."""

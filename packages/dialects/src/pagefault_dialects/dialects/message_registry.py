@@ -1,4 +1,4 @@
-"""Reading of messages and bodies of any dialect, by the first form of `DIALECTS` that accepts them.
+"""Reads messages and bodies of any dialect, by the first form in `DIALECTS` that accepts them.
 
 Hosts mix dialects in one history and even in one message, so the form of each block is searched
 separately.
@@ -44,15 +44,17 @@ _ROLES = {
     "toolResult": "tool",
     "tool_result": "tool",
 }
-_CONTENTS = ("content", "parts")
-# Enough for a message in an event in a line of a file.
+_CONTENT_NAMES = ("content", "parts")
+# Enough for a message in an event, which is in a line of a file.
 _MAX_DEPTH = 4
 
 
 def read_message(
     value: JsonValue, pointer: str, dialect: str | None = None
 ) -> list[ForeignMessage]:
-    """Return the messages of a value in a history, at least one.
+    """Return the messages in a value of a history, at least one.
+
+    For a value without messages, that is a `ForeignMessage` without a `message`.
 
     Args:
         value: Any JSON value.
@@ -101,18 +103,19 @@ class _Reader:
             present = _remove_nulls(value)
             inner = _Reader(self._depth + 1)
             without_messages: list[ForeignMessage] = []
-            for name, form in self._candidates(present):
-                read = [*form.read(present, pointer, inner)] if form.accepts(present) else []
-                if any(item.message is not None for item in read):
-                    if not form.shows_dialect:
-                        return read
-                    return [_set_dialect(item, name, renames=form.renames) for item in read]
-                without_messages = without_messages or read
+            for name, form in self._find_candidates(present):
+                messages = [*form.read(present, pointer, inner)] if form.accepts(present) else []
+                if any(item.message is not None for item in messages):
+                    if not form.determines_dialect:
+                        return messages
+                    overrides = form.overrides_dialect
+                    return [_set_dialect(item, name, overrides=overrides) for item in messages]
+                without_messages = without_messages or messages
             if without_messages:
                 return without_messages
         return [ForeignMessage(pointer, None)]
 
-    def _candidates(self, value: JsonObject) -> Iterator[tuple[str, MessageForm]]:
+    def _find_candidates(self, value: JsonObject) -> Iterator[tuple[str, MessageForm]]:
         dialect_forms = _MESSAGES_OF_DIALECT.get(self._dialect or "")
         if dialect_forms is not None:
             yield from dialect_forms.find_candidates(value)
@@ -126,7 +129,7 @@ class _Reader:
         message = {**value, "role": role or "user"}
         found: str | None = dialect
         original_pointers: dict[str, str] = {}
-        for name in _CONTENTS:
+        for name in _CONTENT_NAMES:
             content = value.get(name)
             if not isinstance(content, list | dict):
                 continue
@@ -162,7 +165,11 @@ class _Reader:
 def _read_content(
     content: list[JsonValue] | JsonObject, pointer: str
 ) -> tuple[str | None, list[JsonValue], dict[str, str] | None]:
-    """Return the dialect, the blocks in common form, and their original pointers if any changed."""
+    """Return the dialect of a content, its blocks in common form, and their original pointers.
+
+    The dialect is `None` if the blocks do not determine it. The pointers are `None` if all blocks
+    were in common form already.
+    """
     block_list = content if isinstance(content, list) else [content]
     found: str | None = None
     blocks: list[JsonValue] = []
@@ -182,7 +189,7 @@ def _read_content(
 def _convert_block(block: JsonObject) -> tuple[str | None, list[JsonValue] | None]:
     """Return the dialect of a block, if the block determines it, and its blocks in common form.
 
-    The blocks are `None` if the block is in common form already.
+    `None` in place of the blocks means that the block is in common form already.
     """
     if block.get("type") == "text" and "text" in block and "cache_control" not in block:
         # Most blocks have this form, in any dialect.
@@ -204,13 +211,13 @@ def _convert_block(block: JsonObject) -> tuple[str | None, list[JsonValue] | Non
 
 
 def _find_block(block: JsonObject) -> tuple[str | None, list[JsonValue] | None] | None:
-    """Return dialect and blocks like `_convert_block`; `None` if no dialect has a form for it."""
+    """Return dialect and blocks like `_convert_block`; `None` if no form accepts the block."""
     for name, form in _BLOCKS.find_candidates(block):
         if not form.accepts(block):
             continue
         common_blocks = form.read(block) if form.read is not None else None
         if form.read is None or common_blocks is not None:
-            dialect = name if form.shows_dialect else None
+            dialect = name if form.determines_dialect else None
             return dialect, None if common_blocks is None else [*common_blocks]
     return None
 
@@ -220,8 +227,9 @@ def _convert_result_block(block: JsonObject) -> list[JsonValue] | None:
     return None if found is None else found[1]
 
 
-def _set_dialect(message: ForeignMessage, name: str, *, renames: bool) -> ForeignMessage:
-    if message.dialect_name and not renames:
+def _set_dialect(message: ForeignMessage, name: str, *, overrides: bool) -> ForeignMessage:
+    """Return a message with a dialect, unless it has another one that is not overridden."""
+    if message.dialect_name and not overrides:
         return message
     return replace(message, dialect_name=name, dialect=message.dialect or _TARGETS.get(name))
 

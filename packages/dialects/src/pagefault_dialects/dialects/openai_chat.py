@@ -1,8 +1,8 @@
-"""Chat messages of OpenAI, and of Mistral, Ollama and OpenRouter, which are similar."""
+"""OpenAI's Chat Completions API, and the similar messages of Mistral, Ollama and OpenRouter."""
 
 from collections.abc import Iterable, Iterator
 
-from pagefault_dialects.dialects.envelope import Dialect, Envelope
+from pagefault_dialects.dialects.envelope import DialectTables, Envelope
 from pagefault_dialects.dialects.foreign_message import ForeignMessage, medium_block
 from pagefault_dialects.dialects.message_forms import (
     ConversationForm,
@@ -23,6 +23,7 @@ from pagefault_dialects.json.values import JsonObject, JsonValue
 
 
 def _choose_contents(members: Members) -> Iterable[Content]:
+    """Yield the content, and then Ollama's images."""
     if "content" in members:
         yield Content(members["content"], members.path("content"), "content")
     if "images" in members:
@@ -77,7 +78,7 @@ def _read_message(value: JsonObject, pointer: str, reader: InnerReader) -> Itera
 def _read_message_of_any_dialect(
     value: JsonObject, pointer: str, reader: InnerReader
 ) -> Iterator[ForeignMessage]:
-    """Yield a message that may be of any dialect; its blocks may show which one."""
+    """Yield a message that may be of any dialect; its blocks may determine the dialect."""
     yield reader.read_role_message(_convert_images(value), pointer)
 
 
@@ -114,7 +115,7 @@ def _has_distinctive_members(value: JsonObject) -> bool:
 
 
 def _read_wrapped(value: JsonObject, pointer: str, reader: InnerReader) -> list[ForeignMessage]:
-    """Return the message that a host wraps as `{"message": {…}}` in its transcript."""
+    """Return the message in a line `{"message": {…}}` of a host's transcript."""
     return reader.read_message(value["message"], f"{pointer}/message")
 
 
@@ -133,11 +134,12 @@ def _is_completion(body: JsonObject) -> bool:
     return isinstance(first, dict) and isinstance(first.get("message"), dict)
 
 
+# Members that messages of other dialects do not have.
 _DISTINCTIVE_MEMBERS = (
     *("tool_call_id", "tool_name", "function_call", "refusal", "audio", "prefix"),
     *("reasoning", "reasoning_content", "reasoning_details", "thinking"),
 )
-_BLOCKS = ("image_url", "input_audio")
+_BLOCK_TYPES = ("image_url", "input_audio")
 
 
 def _read_mistral_block(block: JsonObject) -> list[JsonValue] | None:
@@ -149,7 +151,7 @@ def _read_mistral_block(block: JsonObject) -> list[JsonValue] | None:
     return None
 
 
-DIALECT = Dialect(
+DIALECT = DialectTables(
     "openai-chat",
     (_TOOL_MESSAGE, _OLLAMA_MESSAGE, _FUNCTION_MESSAGE),
     (BlockForm(payloads=(("text",),), payload_kind="text", mark=("type", "text")),),
@@ -160,20 +162,20 @@ DIALECT = Dialect(
                 isinstance(value["message"], dict) and isinstance(value["message"].get("role"), str)
             ),
             read=_read_wrapped,
-            shows_dialect=False,
+            determines_dialect=False,
         ),
         MessageForm(marks=("role",), accepts=_has_distinctive_members, read=_read_message),
         MessageForm(
             marks=("role",),
             accepts=lambda value: isinstance(value["role"], str),
             read=_read_message_of_any_dialect,
-            shows_dialect=False,
+            determines_dialect=False,
         ),
     ),
     message_blocks=(
         # A block has one of these members.
         MessageBlock(marks=("document_url", "input_audio"), read=_read_mistral_block),
-        MessageBlock(marks=tuple(("type", kind) for kind in _BLOCKS)),
+        MessageBlock(marks=tuple(("type", kind) for kind in _BLOCK_TYPES)),
         MessageBlock(
             marks=(("type", "file"),), accepts=lambda block: isinstance(block.get("file"), dict)
         ),

@@ -3,9 +3,9 @@
 from collections.abc import Iterable, Iterator
 
 from pagefault_dialects.dialects.envelope import (
-    Dialect,
+    DialectTables,
     Envelope,
-    Failure,
+    ReadOutcome,
     by_presence,
     by_value,
     has_no_outcome,
@@ -35,7 +35,7 @@ from pagefault_dialects.dialects.shapes import (
     one_of,
     shape,
 )
-from pagefault_dialects.dialects.tool_output import BlockForm, Content, Reading
+from pagefault_dialects.dialects.tool_output import BlockForm, Content, ContentKind
 from pagefault_dialects.json.values import JsonObject, JsonValue, json_text
 
 _HANDLE_PREFIX = "pagefault."
@@ -47,17 +47,28 @@ _OPTIONAL_MEMBERS: dict[str, Check] = {
 _FAILED = by_value("status", "failed")
 
 
-def _output_envelope(
+def _make_output_envelope(
     kind: str,
     output: Check,
     *more_members: str,
     member: str = "output",
     call_id: str = "call_id",
-    read_as: Reading = "content",
-    failure: Failure = has_no_outcome,
+    read_as: ContentKind = "content",
+    failure: ReadOutcome = has_no_outcome,
     is_required: bool = True,
 ) -> Envelope:
-    """Return the envelope of an item with the output of a call."""
+    """Return the envelope of an item with the output of a call.
+
+    Args:
+        kind: The type of the item.
+        output: The check of the output.
+        more_members: The optional members that only items of this type have.
+        member: The name of the member with the output.
+        call_id: The name of the member with the id of the call.
+        read_as: The way in which the output is read.
+        failure: Returns whether the tool failed.
+        is_required: Whether the item must have an output.
+    """
     required: dict[str, Check] = {"type": one_of(kind)}
     optional = _OPTIONAL_MEMBERS | dict.fromkeys(more_members, accept_any)
     (required if is_required else optional)[member] = output
@@ -78,6 +89,7 @@ def _output_envelope(
 
 
 def _choose_mcp_contents(members: Members) -> Iterable[Content]:
+    """Yield the content or the message of an error, and the output."""
     error = members["error"]
     if isinstance(error, dict):
         member = "content" if error.get("content") is not None else "message"
@@ -114,18 +126,19 @@ _MCP_CALL = Envelope(
 )
 
 
-_NATIVE_CALLS = frozenset(("function_call", "custom_tool_call", "reasoning"))
-"""Items that are blocks in common form."""
+_COMMON_CALLS = frozenset(("function_call", "custom_tool_call", "reasoning"))
+"""The types of items that are blocks in common form."""
 _HOST_CALLS = (
     *("computer_call", "shell_call", "local_shell_call", "apply_patch_call", "tool_search_call"),
     "program",
 )
-"""Calls of tools that the provider defines and the host executes."""
+"""The types of calls of tools that the provider defines and the host executes."""
 _PROVIDER_CALLS = (
     *("web_search_call", "file_search_call", "code_interpreter_call", "image_generation_call"),
     "mcp_call",
 )
-"""Calls that the provider executes itself."""
+"""The types of calls that the provider executes itself."""
+# The types of items that are no messages, calls or outputs.
 _OTHER_ITEMS = frozenset(
     {
         *("compaction", "compaction_summary", "compaction_trigger", "item_reference"),
@@ -138,6 +151,7 @@ _OUTPUTS = (
     *("local_shell_call_output", "shell_call_output", "apply_patch_call_output"),
     *("tool_search_output", "program_output"),
 )
+# Members of a call that are not arguments.
 _FRAME_MEMBERS = frozenset(
     ("type", "id", "call_id", "status", "caller", "created_by", "environment", "fingerprint")
 )
@@ -163,6 +177,7 @@ def _read_item(item: JsonObject, pointer: str, reader: InnerReader) -> Iterator[
 def _convert_item(
     item: JsonObject, kind: str, reader: InnerReader
 ) -> Iterable[tuple[str, JsonValue]]:
+    """Return the blocks of an item in common form, each after its pointer in the item."""
     if kind == "mcp_call":
         results = reader.read_blocks(item, "") if "output" in item or "error" in item else ()
         call = call_block(item.get("id"), item.get("name"), item.get("arguments"))
@@ -175,8 +190,8 @@ def _convert_item(
             return [("", {**item, "type": "function_call_output"})]
         return blocks
     if kind.endswith("_call") and kind not in _PROVIDER_CALLS and "call_id" in item:
-        is_native = kind in _NATIVE_CALLS
-        return [("", item if is_native else _make_function_call(item, kind))]
+        is_common = kind in _COMMON_CALLS
+        return [("", item if is_common else _make_function_call(item, kind))]
     return [("", item)]
 
 
@@ -199,6 +214,7 @@ def _make_function_call(item: JsonObject, kind: str) -> JsonValue:
 
 
 def _is_item(value: JsonObject) -> bool:
+    """Return whether an object with a type is an item, also one of a later version of the API."""
     kind = value["type"]
     if "role" in value and kind != "additional_tools":
         return False
@@ -245,21 +261,23 @@ _RESPONSE = ConversationForm(
     is_response=True,
 )
 
-DIALECT = Dialect(
+DIALECT = DialectTables(
     "openai-responses",
     (
-        _output_envelope("function_call_output", is_content),
-        _output_envelope("custom_tool_call_output", is_content),
-        _output_envelope(
+        _make_output_envelope("function_call_output", is_content),
+        _make_output_envelope("custom_tool_call_output", is_content),
+        _make_output_envelope(
             "computer_call_output", is_object, "acknowledged_safety_checks", failure=_FAILED
         ),
-        _output_envelope("local_shell_call_output", is_string, call_id="id"),
-        _output_envelope("shell_call_output", is_object_array, "max_output_length"),
-        _output_envelope("apply_patch_call_output", is_string, failure=_FAILED, is_required=False),
-        _output_envelope(
+        _make_output_envelope("local_shell_call_output", is_string, call_id="id"),
+        _make_output_envelope("shell_call_output", is_object_array, "max_output_length"),
+        _make_output_envelope(
+            "apply_patch_call_output", is_string, failure=_FAILED, is_required=False
+        ),
+        _make_output_envelope(
             "tool_search_output", is_array, "execution", member="tools", read_as="json"
         ),
-        _output_envelope("program_output", is_string, member="result"),
+        _make_output_envelope("program_output", is_string, member="result"),
         _MCP_CALL,
     ),
     (

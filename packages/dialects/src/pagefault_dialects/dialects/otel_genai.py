@@ -3,7 +3,7 @@
 import json
 from collections.abc import Iterator
 
-from pagefault_dialects.dialects.envelope import Dialect, Envelope, Wrapper
+from pagefault_dialects.dialects.envelope import DialectTables, Envelope, Wrapper
 from pagefault_dialects.dialects.foreign_message import (
     ForeignMessage,
     call_block,
@@ -29,7 +29,8 @@ from pagefault_dialects.dialects.shapes import (
 from pagefault_dialects.json.values import JsonObject, JsonValue
 
 
-def _response_envelope(member: str) -> Envelope:
+def _make_response_envelope(member: str) -> Envelope:
+    """Return the envelope of a part with the result of a call, which is in this member."""
     return Envelope(
         marks=(("type", "tool_call_response"),),
         shape=shape(
@@ -115,7 +116,7 @@ def _has_messages(value: JsonObject) -> bool:
 
 
 def _read_list(value: JsonValue) -> list[JsonObject]:
-    """Return the list of an attribute, which most exporters write as JSON text."""
+    """Return the list of objects in an attribute. Most exporters write it as JSON text."""
     if isinstance(value, str) and value.startswith("["):
         try:
             value = json.loads(value)
@@ -125,12 +126,14 @@ def _read_list(value: JsonValue) -> list[JsonObject]:
 
 
 def _read_attributes(value: JsonValue) -> Iterator[tuple[str, JsonValue]]:
+    """Yield the input and the output messages in the attributes of a span."""
     for name in _MESSAGE_ATTRIBUTES:
         for index, item in enumerate(_read_list(value.get(name))):
             yield f"/{name}/{index}", item
 
 
 def _read_prompt(value: JsonObject) -> JsonObject:
+    """Return the system instructions and the model in the attributes of a span."""
     texts = [
         part["content"] for part in _read_list(value.get(_SYSTEM_ATTRIBUTE)) if "content" in part
     ]
@@ -139,12 +142,12 @@ def _read_prompt(value: JsonObject) -> JsonObject:
     return {name: item for name, item in prompt.items() if item}
 
 
-DIALECT = Dialect(
+DIALECT = DialectTables(
     "otel-genai",
     (
-        _response_envelope("response"),
+        _make_response_envelope("response"),
         # Earlier versions of the conventions used this name.
-        _response_envelope("result"),
+        _make_response_envelope("result"),
         Wrapper(
             marks=(("role", "tool"),),
             shape=shape(

@@ -1,6 +1,6 @@
-"""Descriptions of blocks that refer to a file of a provider by its id, as tools may return them.
+"""Describes blocks that only one provider understands, such as references to its files.
 
-Other providers cannot read the file, so they get the description.
+Tools may return such blocks. Other providers cannot read the file, so they get the description.
 """
 
 from collections.abc import Iterable
@@ -19,7 +19,8 @@ from pagefault_dialects.dialects.shapes import (
 from pagefault_dialects.media.block_shapes import value_at
 
 
-def _matches(form: ResultShape) -> Check:
+def _has_shape(form: ResultShape) -> Check:
+    """Return a check that accepts objects of a shape."""
     return lambda value: isinstance(value, dict) and form.read(value) is not None
 
 
@@ -27,7 +28,7 @@ _ID = {"file_id": is_string}
 _DOCUMENT = shape(
     {
         "type": one_of("document", "image"),
-        "source": _matches(shape({"type": one_of("file"), **_ID})),
+        "source": _has_shape(shape({"type": one_of("file"), **_ID})),
     },
     {
         **dict.fromkeys(("title", "context"), is_string),
@@ -36,7 +37,8 @@ _DOCUMENT = shape(
 )
 _INPUT = shape({"type": is_string, **_ID}, dict.fromkeys(("detail", "filename"), is_string))
 _UPLOAD = shape({"type": is_string, **_ID}, {"cache_control": accept_any})
-_CHAT_FILE = shape({"type": is_string, "file": _matches(shape(_ID, {"filename": is_string}))})
+_CHAT_FILE = shape({"type": is_string, "file": _has_shape(shape(_ID, {"filename": is_string}))})
+# The dialect and the shape of a block with a file, by the type of the block.
 _BY_TYPE = {
     "document": ("anthropic", _DOCUMENT),
     "image": ("anthropic", _DOCUMENT),
@@ -46,10 +48,10 @@ _BY_TYPE = {
     "input_image": ("openai-responses", _INPUT),
 }
 _S3_BLOCK = shape(
-    {"format": is_string, "source": _matches(shape({"s3Location": is_object}))},
+    {"format": is_string, "source": _has_shape(shape({"s3Location": is_object}))},
     {"name": is_string, "context": is_string, "citations": accept_any},
 )
-_URI = ("source", "s3Location", "uri")
+_S3_URI_PATH = ("source", "s3Location", "uri")
 _TYPE_MEMBERS = ("type", "block_type", "kind")
 _LABEL_MEMBERS = ("title", "name", "filename", "url", "uri")
 _BEDROCK_KINDS = frozenset({"image", "document", "video", "audio"})
@@ -77,10 +79,10 @@ def find_provider_file(block: Object) -> DescribedBlock | None:
     else:
         dialect = "bedrock"
         kind, inner = next(iter(block.items()), ("", None))
-        if len(block) > 1 or kind not in _BEDROCK_KINDS or not _matches(_S3_BLOCK)(inner):
+        if len(block) > 1 or kind not in _BEDROCK_KINDS or not _has_shape(_S3_BLOCK)(inner):
             return None
-        labels = [value_at(inner, path) for path in (("name",), _URI)]
-    return DescribedBlock(kind, _label_text(kind, labels), dialect)
+        labels = [value_at(inner, path) for path in (("name",), _S3_URI_PATH)]
+    return DescribedBlock(kind, _format_labels(kind, labels), dialect)
 
 
 def describe_block(block: Object) -> DescribedBlock | None:
@@ -90,9 +92,10 @@ def describe_block(block: Object) -> DescribedBlock | None:
     )
     if kind is None:
         return None
-    return DescribedBlock(kind, _label_text(kind, map(block.get, _LABEL_MEMBERS)))
+    return DescribedBlock(kind, _format_labels(kind, map(block.get, _LABEL_MEMBERS)))
 
 
-def _label_text(kind: str, labels: Iterable[object]) -> str:
+def _format_labels(kind: str, labels: Iterable[object]) -> str:
+    """Return the labels that are texts, each on a line; without any, the type of the block."""
     texts = [item for item in labels if isinstance(item, str) and item]
     return "\n".join(texts) or f"[block: {kind}]"

@@ -1,9 +1,9 @@
-"""Pydantic AI: responses, and requests, of which each part has a role of its own."""
+"""Pydantic AI: responses, and requests whose parts have roles of their own."""
 
 from collections.abc import Iterator
 from itertools import takewhile
 
-from pagefault_dialects.dialects.envelope import Dialect, Envelope, Wrapper, by_value
+from pagefault_dialects.dialects.envelope import DialectTables, Envelope, Wrapper, by_value
 from pagefault_dialects.dialects.foreign_message import (
     ForeignMessage,
     compose_message,
@@ -39,7 +39,14 @@ _OUTCOME = by_value(
 )
 
 
-def _return_envelope(kind: str, *more_members: str, has_content: bool = True) -> Envelope:
+def _make_return_envelope(kind: str, *more_members: str, has_content: bool = True) -> Envelope:
+    """Return the envelope of a part with the result of a call.
+
+    Args:
+        kind: The kind of the part.
+        more_members: The optional members that only parts of this kind have.
+        has_content: Whether the part has a content.
+    """
     required = {"part_kind": one_of(kind), **_RETURN_MEMBERS}
     if not has_content:
         # Dumps without unset members have no content if the tool returned nothing.
@@ -136,6 +143,7 @@ def _read_message(value: JsonObject, pointer: str, reader: InnerReader) -> Itera
 
 
 def _convert_part(part: JsonObject) -> JsonValue:
+    """Return a part of a response as a block in common form."""
     kind, content = part["part_kind"], part.get("content")
     if kind in _CALLS:
         call = {"id": part.get("tool_call_id"), "name": part.get("tool_name")}
@@ -157,6 +165,7 @@ def _convert_contents(parts: list[JsonValue]) -> Iterator[JsonValue]:
 
 
 def _convert_return(part: JsonObject) -> JsonValue:
+    """Return a part with the result of a call as a block in common form."""
     content = part.get("content")
     outcome = part.get("outcome", "success")
     is_error = part["part_kind"] == "retry-prompt" or outcome != "success"
@@ -200,10 +209,10 @@ def _read_prompt(messages: list[JsonValue]) -> JsonObject:
 
     The newest instructions apply to all messages.
     """
-    found = (
+    instructions = (
         message.get("instructions") for message in reversed(messages) if isinstance(message, dict)
     )
-    newest = next((item for item in found if isinstance(item, str) and item), None)
+    newest = next((text for text in instructions if isinstance(text, str) and text), None)
     if newest is None:
         return {}
     first = next(message for message in messages if isinstance(message, dict))
@@ -212,12 +221,12 @@ def _read_prompt(messages: list[JsonValue]) -> JsonObject:
     return {"instructions": "\n\n".join([*texts, newest])}
 
 
-DIALECT = Dialect(
+DIALECT = DialectTables(
     "pydantic-ai",
     (
-        _return_envelope("tool-return"),
-        _return_envelope("tool-return", has_content=False),
-        _return_envelope("builtin-tool-return", "provider_name", "provider_details"),
+        _make_return_envelope("tool-return"),
+        _make_return_envelope("tool-return", has_content=False),
+        _make_return_envelope("builtin-tool-return", "provider_name", "provider_details"),
         _RETRY_PROMPT,
         _RETURN_VALUE,
         _REQUEST,

@@ -1,7 +1,7 @@
-"""The list of all dialects, and the search for tool results of any dialect in a value.
+"""Lists all dialects, and finds tool results of any dialect in a value.
 
-An index of envelopes by members of their objects limits the envelopes that are tried. Most results
-have no envelope, which takes one lookup of the names of their members.
+A `MarkIndex` finds the envelopes that an object may have. Most results have no envelope, which is
+found out by one lookup of the names of their members.
 """
 
 from dataclasses import replace
@@ -29,11 +29,11 @@ from pagefault_dialects.dialects import (
     strands,
     vercel,
 )
-from pagefault_dialects.dialects.envelope import Dialect, Envelope, Wrapper
+from pagefault_dialects.dialects.envelope import DialectTables, Envelope, Wrapper
 from pagefault_dialects.dialects.mark_index import MarkIndex
 from pagefault_dialects.dialects.tool_output import ToolOutput
 
-DIALECTS: tuple[Dialect, ...] = (
+DIALECTS: tuple[DialectTables, ...] = (
     openai_responses.DIALECT,
     anthropic.DIALECT,
     gemini.DIALECT,
@@ -59,7 +59,7 @@ DIALECTS: tuple[Dialect, ...] = (
 )
 """All dialects. The first of them that has an envelope or form for an object reads the object."""
 
-# Enough for a list of messages of parts that have results.
+# Enough for a list of messages with parts that have results.
 _MAX_DEPTH = 6
 
 
@@ -69,7 +69,7 @@ _INDEX: MarkIndex[Envelope | Wrapper] = MarkIndex(
 _BY_NAME = {dialect.name: dialect for dialect in DIALECTS}
 
 
-def find_dialect(name: str) -> Dialect:
+def find_dialect(name: str) -> DialectTables:
     """Return the dialect of this name."""
     return _BY_NAME[name]
 
@@ -87,16 +87,19 @@ def find_results(value: object) -> list[ToolOutput]:
     inner, path, error = mcp.open_response(value)
     if error is not None:
         return [error]
-    found = _open_value(inner)
+    results = _open_value(inner)
     if not path:
-        return found
-    rest = mcp.find_response_id(value)
-    if not found:
-        return [mcp.make_bare_result(inner, path, rest)]
-    return [replace(item.prefix_paths(*path), rest=item.rest | rest) for item in found]
+        return results
+    response_id = mcp.find_response_id(value)
+    if not results:
+        return [mcp.make_bare_result(inner, path, response_id)]
+    return [
+        replace(result.prefix_paths(*path), rest=result.rest | response_id) for result in results
+    ]
 
 
 def _open_value(value: object, depth: int = 0) -> list[ToolOutput]:
+    """Return the results in a value, by the first envelope that has any."""
     if depth > _MAX_DEPTH:
         return []
     if isinstance(value, list):

@@ -13,7 +13,9 @@ from pagefault_dialects.media.block_shapes import is_media_source
 from pagefault_dialects.media.block_table import MemberPath
 
 Object = dict[str, object]
+"""A JSON object, in which media may replace strings."""
 Check = Callable[[object], bool]
+"""A function that returns whether a member may have a value."""
 
 _CAMEL_BOUNDARY = re.compile(r"(?<=[a-z0-9])([A-Z])")
 _SNAKE_BOUNDARY = re.compile(r"(?<=[a-zA-Z0-9])_([a-z])")
@@ -54,9 +56,9 @@ def is_content(value: object) -> bool:
     return isinstance(value, str | list) or is_media_source(value)
 
 
-def one_of(*words: str) -> Check:
+def one_of(*strings: str) -> Check:
     """Return a check that accepts one of some strings."""
-    return lambda value: isinstance(value, str) and value in words
+    return lambda value: isinstance(value, str) and value in strings
 
 
 class Members:
@@ -76,11 +78,11 @@ class Members:
         return self.value[self._keys[name]] if name in self._keys else None
 
     def key(self, name: str) -> str:
-        """Return the name of a present member as the object spells it."""
+        """Return the name of a member as the object spells it. The member must be present."""
         return self._keys[name]
 
     def path(self, *names: str) -> MemberPath:
-        """Return the path to a member, or to one inside it, as the object spells it."""
+        """Return the path to a member, or into it, with the first name as the object spells it."""
         return (self._keys.get(names[0], names[0]), *names[1:])
 
 
@@ -98,11 +100,11 @@ class ResultShape:
     def read(self, value: Object) -> Members | None:
         """Return the members of an object; `None` if it has another shape."""
         keys: dict[str, str] = {}
-        present = 0
+        required_count = 0
         for key, member in value.items():
             name = self.names.get(key)
             if member is None:
-                present += name in self.nullable
+                required_count += name in self.nullable
                 continue
             if name is None or name in keys:
                 return None
@@ -110,8 +112,8 @@ class ResultShape:
             if not check(member):
                 return None
             keys[name] = key
-            present += name in self.required
-        return Members(value, keys) if present == len(self.required) else None
+            required_count += name in self.required
+        return Members(value, keys) if required_count == len(self.required) else None
 
 
 def shape(
@@ -131,12 +133,14 @@ def shape(
         optional if isinstance(optional, Mapping) else dict.fromkeys(optional, accept_any)
     )
     names = {
-        spelling: name for name in (*required, *optional_checks) for spelling in _spellings(name)
+        spelling: name
+        for name in (*required, *optional_checks)
+        for spelling in _list_spellings(name)
     }
     return ResultShape(required, optional_checks, names, frozenset(nullable))
 
 
-def _spellings(name: str) -> tuple[str, ...]:
+def _list_spellings(name: str) -> tuple[str, ...]:
     """Return the name of a member in the protocol, in camelCase and in snake_case."""
     if name == "_meta":
         return ("_meta", "meta", "field_meta")

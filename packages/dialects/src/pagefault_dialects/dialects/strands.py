@@ -6,7 +6,7 @@ Messages have the form of Bedrock.
 from collections.abc import Iterable
 
 from pagefault_dialects.dialects.bedrock import BLOCKS, FAILURE, STATUS
-from pagefault_dialects.dialects.envelope import Dialect, Envelope
+from pagefault_dialects.dialects.envelope import DialectTables, Envelope
 from pagefault_dialects.dialects.shapes import (
     Members,
     is_boolean,
@@ -19,6 +19,7 @@ from pagefault_dialects.dialects.tool_output import Content
 
 
 def _choose_contents(members: Members) -> Iterable[Content]:
+    """Yield the content; with structured content, an MCP result of both."""
     if "structuredContent" in members:
         names = ("content", "structuredContent")
         yield Content({members.key(name): members[name] for name in names}, ())
@@ -26,7 +27,7 @@ def _choose_contents(members: Members) -> Iterable[Content]:
         yield Content(members["content"], members.path("content"), "content")
 
 
-DIALECT = Dialect(
+DIALECT = DialectTables(
     "strands",
     (
         Envelope(

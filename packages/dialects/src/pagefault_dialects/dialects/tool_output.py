@@ -6,8 +6,10 @@ from typing import Literal
 from pagefault_dialects.dialects.shapes import Object
 from pagefault_dialects.model.normalized import DeclaredKind
 
-Steps = tuple[str | int, ...]
-Reading = Literal["any", "content", "json", "media"]
+ResultPath = tuple[str | int, ...]
+"""The keys and indexes that lead from a result to a value in it."""
+ContentKind = Literal["any", "content", "json", "media"]
+"""The way in which a content is read; see `Content.read_as`."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -15,13 +17,13 @@ class Content:
     """A value of a tool result that is meant for the model, and the path to it in the result."""
 
     value: object
-    path: Steps
-    read_as: Reading = "any"
+    path: ResultPath
+    read_as: ContentKind = "any"
     """`any`: a value of unknown meaning. `content`: a list of content blocks. `json`: data.
     `media`: a list of base64 strings."""
 
     def prefix_paths(self, *steps: str | int) -> "Content":
-        """Return the content with the path from an outer object: `steps`, then its own path."""
+        """Return the content with a path from an outer object: `steps` before its own path."""
         return Content(self.value, (*steps, *self.path), self.read_as)
 
 
@@ -36,16 +38,19 @@ class ToolOutput:
     is_error: bool | None = None
     """True if the tool failed; `None` if the envelope does not say."""
     call_id: str | None = None
-    call_id_path: Steps = ()
-    """The path to the id of the call in the result; empty without an id. Other paths likewise."""
+    call_id_path: ResultPath = ()
+    """The path to the id of the call; empty without an id."""
     name: str | None = None
-    name_path: Steps = ()
+    """The tool."""
+    name_path: ResultPath = ()
+    """The path to the name of the tool; empty without a name."""
     rest: Object = field(default_factory=dict)
     """The other members of the envelope."""
-    rest_path: Steps = ()
+    rest_path: ResultPath = ()
+    """The path to the object that has these members; empty for the whole result."""
 
     def prefix_paths(self, *steps: str | int) -> "ToolOutput":
-        """Return the result with paths from an outer object: `steps`, then its own paths."""
+        """Return the result with paths from an outer object: `steps` before its own paths."""
         return ToolOutput(
             self.dialect,
             tuple([content.prefix_paths(*steps) for content in self.contents]),
@@ -64,9 +69,10 @@ class BlockForm:
     """A block that only one dialect has, and only inside its own envelopes."""
 
     payloads: tuple[tuple[str, ...], ...]
-    """The paths to its payloads. All texts that are not empty are read; of other payloads, only the
-    first."""
+    """The paths to the payloads of the block. All texts that are not empty are read; of other
+    payloads, only the first."""
     payload_kind: Literal["text", "media", "content", "json", "nothing"]
+    """`content`: nested content blocks. `nothing`: the block has no content for a model."""
     mark: tuple[str, str] | None = None
     """The member and the value that identify the block."""
     kind: DeclaredKind | None = None

@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Iterator
 from typing import TypeGuard
 
-from pagefault_dialects.dialects.envelope import Dialect, Envelope, Wrapper, by_value
+from pagefault_dialects.dialects.envelope import DialectTables, Envelope, Wrapper, by_value
 from pagefault_dialects.dialects.foreign_message import ForeignMessage, compose_message, denial_text
 from pagefault_dialects.dialects.message_forms import InnerReader, MessageBlock, MessageForm
 from pagefault_dialects.dialects.shapes import (
@@ -19,13 +19,14 @@ from pagefault_dialects.dialects.shapes import (
     one_of,
     shape,
 )
-from pagefault_dialects.dialects.tool_output import Content, Reading
+from pagefault_dialects.dialects.tool_output import Content, ContentKind
 from pagefault_dialects.json.values import JsonObject, JsonValue
 
 DENIED = "The tool was not allowed to run."
 """The text for a denial without a reason."""
 
-_OUTPUT_TYPES: dict[str, tuple[Check, Reading]] = {
+# The check of an output's value and the way in which it is read, by the type of the output.
+_OUTPUT_TYPES: dict[str, tuple[Check, ContentKind]] = {
     "text": (is_string, "any"),
     "json": (accept_any, "json"),
     "error-text": (is_string, "any"),
@@ -35,14 +36,15 @@ _OUTPUT_TYPES: dict[str, tuple[Check, Reading]] = {
 _OPTIONS = {"providerOptions": is_object, "providerMetadata": is_object}
 
 
-def _output_shape(kind: str) -> ResultShape:
+def _make_output_shape(kind: str) -> ResultShape:
+    """Return the shape of an output of a type."""
     if kind == "execution-denied":
         return shape({"type": one_of(kind)}, {"reason": is_string, **_OPTIONS})
     check, _ = _OUTPUT_TYPES[kind]
     return shape({"type": one_of(kind), "value": check}, _OPTIONS, nullable=("value",))
 
 
-_OUTPUTS = {kind: _output_shape(kind) for kind in (*_OUTPUT_TYPES, "execution-denied")}
+_OUTPUT_SHAPES = {kind: _make_output_shape(kind) for kind in (*_OUTPUT_TYPES, "execution-denied")}
 _PART_MEMBERS = {
     **dict.fromkeys(("toolCallId", "toolName"), is_string),
     **dict.fromkeys(("input", "args", "output", "result", "error"), accept_any),
@@ -53,9 +55,9 @@ _PART_MEMBERS = {
 
 
 def _unwrap_output(value: object, path: tuple[str, ...]) -> Iterable[Content]:
-    """Yield the value inside an output that has a type; any other value unchanged."""
+    """Yield the value inside an output; if the value is no output with a type, the value itself."""
     kind = value.get("type") if isinstance(value, dict) else None
-    output_shape = _OUTPUTS.get(kind) if isinstance(kind, str) else None
+    output_shape = _OUTPUT_SHAPES.get(kind) if isinstance(kind, str) else None
     if not isinstance(value, dict) or output_shape is None or output_shape.read(value) is None:
         yield Content(value, path)
     elif kind == "execution-denied":
@@ -65,14 +67,16 @@ def _unwrap_output(value: object, path: tuple[str, ...]) -> Iterable[Content]:
 
 
 def _find_output_failure(value: object) -> bool | None:
+    """Return true for an output whose type is that of an error or a denial, otherwise `None`."""
     kind = value.get("type") if isinstance(value, dict) else None
-    output_shape = _OUTPUTS.get(kind) if isinstance(kind, str) else None
+    output_shape = _OUTPUT_SHAPES.get(kind) if isinstance(kind, str) else None
     if not isinstance(value, dict) or output_shape is None or output_shape.read(value) is None:
         return None
     return str(kind) == "execution-denied" or str(kind).startswith("error") or None
 
 
-def _part_envelope(kind: str, member: str) -> Envelope:
+def _make_part_envelope(kind: str, member: str) -> Envelope:
+    """Return the envelope of a part of a type, with its output in a member."""
     optional = {
         name: check for name, check in _PART_MEMBERS.items() if name not in ("toolCallId", member)
     }
@@ -95,15 +99,17 @@ def _part_envelope(kind: str, member: str) -> Envelope:
 
 
 def _find_part_failure(members: Members, member: str) -> bool | None:
+    """Return true if a part with an output in a member is that of a failed tool."""
     if member == "error" or members["isError"] is True:
         return True
     return _find_output_failure(members[member]) if member == "output" else None
 
 
-def _output_envelope(kind: str) -> Envelope:
+def _make_output_envelope(kind: str) -> Envelope:
+    """Return the envelope of an output of a type that was sent without its part."""
     return Envelope(
         marks=(("type", kind),),
-        shape=_OUTPUTS[kind],
+        shape=_OUTPUT_SHAPES[kind],
         contents=(),
         failure=lambda members: _find_output_failure(members.value),
         choose_contents=lambda members: _unwrap_output(members.value, ()),
@@ -112,6 +118,7 @@ def _output_envelope(kind: str) -> Envelope:
 
 
 def _choose_ui_contents(members: Members) -> Iterable[Content]:
+    """Yield the output, the error or the reason of the denial, by the state of a part."""
     match members["state"]:
         case "output-available" if "output" in members:
             yield Content(members["output"], members.path("output"))
@@ -159,12 +166,13 @@ def _read_ui_message(value: JsonObject, pointer: str, reader: InnerReader) -> li
     """Return the messages of a message for user interfaces.
 
     A part of a tool has a call and its result. Texts of the user between two steps of the
-    assistant are messages of their own.
+    assistant (steering messages) are messages of their own.
     """
     del reader
     member = "parts" if isinstance(value.get("parts"), list) else "toolInvocations"
     blocks: list[tuple[str, JsonValue]] = []
-    runs = [(value["role"], blocks)]
+    # The role and the blocks of each message.
+    messages = [(value["role"], blocks)]
     for index, part in enumerate(value[member]):
         if _is_steering_message(part):
             steering_pointer = f"/{member}/{index}/parts"
@@ -172,15 +180,16 @@ def _read_ui_message(value: JsonObject, pointer: str, reader: InnerReader) -> li
                 (f"{steering_pointer}/{number}", item) for number, item in enumerate(part["parts"])
             ]
             blocks = []
-            runs += [("user", steering), (value["role"], blocks)]
+            messages += [("user", steering), (value["role"], blocks)]
         else:
             blocks += ((f"/{member}/{index}", block) for block in _convert_ui_part(part))
     if member == "toolInvocations" and isinstance(text := value.get("content"), str):
         blocks.append(("/content", {"type": "text", "text": text}))
-    read = ("parts", "content", "toolInvocations", "role", "id", "createdAt", "metadata")
-    rest = {name: item for name, item in value.items() if name not in read}
-    first = compose_message(*runs[0], pointer, extra=rest)
-    return [first, *(compose_message(*run, pointer) for run in runs[1:] if run[1])]
+    read_names = ("parts", "content", "toolInvocations", "role", "id", "createdAt", "metadata")
+    other_members = {name: item for name, item in value.items() if name not in read_names}
+    first = compose_message(*messages[0], pointer, extra=other_members)
+    later = (compose_message(role, blocks, pointer) for role, blocks in messages[1:] if blocks)
+    return [first, *later]
 
 
 def _is_steering_message(part: JsonValue) -> TypeGuard[JsonObject]:
@@ -201,11 +210,12 @@ def _is_ui_message(value: JsonObject) -> bool:
 def _is_ui_part(part: JsonObject) -> bool:
     """Return whether a part is one for user interfaces, and not a part of another dialect."""
     kind = part.get("type")
-    is_other_dialect = kind in _FOREIGN_PARTS and "text" not in part
+    is_other_dialect = kind in _FOREIGN_TYPES and "text" not in part
     return "state" in part or not (kind is None or is_other_dialect or "file_id" in part)
 
 
-_FOREIGN_PARTS = (
+# Types of parts that other dialects have too.
+_FOREIGN_TYPES = (
     *("text", "reasoning", "tool_call", "tool_call_response"),
     *("blob", "uri", "compaction", "server_tool_call", "server_tool_call_response"),
 )
@@ -231,7 +241,7 @@ def _convert_ui_part(part: JsonValue) -> Iterator[JsonValue]:
     if part.get("state") in ("output-available", "result"):
         yield {"type": "tool-result", **call, "result": part.get("output", part.get("result"))}
     elif part.get("state") == "output-denied" or _is_denied(part.get("approval")):
-        denial = _denial_text(part.get("approval"))
+        denial = _make_denial_text(part.get("approval"))
         yield {"type": "tool-result", **call, "result": denial, "isError": True}
     elif part.get("state") == "output-error":
         error_block = {"type": "tool-result", **call, "result": part.get("errorText") or ""}
@@ -242,15 +252,16 @@ def _is_denied(approval: JsonValue) -> bool:
     return isinstance(approval, dict) and approval.get("approved") is False
 
 
-def _denial_text(approval: JsonValue) -> str:
+def _make_denial_text(approval: JsonValue) -> str:
+    """Return the text for a model about a denial, with its reason."""
     reason = approval.get("reason") if isinstance(approval, dict) else None
     return denial_text(reason)
 
 
 def read_approval_request(block: JsonObject) -> tuple[str, str] | None:
-    """Return the id of the call that the user is asked to approve, and the id of the request.
+    """Return the id of the call in an approval request, and the id of the request.
 
-    Returns `None` for any other block.
+    The result is `None` for any other block.
     """
     call_id, approval_id = block.get("toolCallId"), block.get("approvalId")
     is_request = block.get("type") == "tool-approval-request"
@@ -260,24 +271,24 @@ def read_approval_request(block: JsonObject) -> tuple[str, str] | None:
 
 
 def read_approval_response(block: JsonObject) -> tuple[str, str | None] | None:
-    """Return the id of the request in a response, and the text for the model if it is a denial.
+    """Return the id of the request in an approval response, and the text for the model.
 
-    Returns `None` for any other block.
+    The text is `None` if the user allowed the call. The result is `None` for any other block.
     """
     approval_id = block.get("approvalId")
     if block.get("type") != "tool-approval-response" or not isinstance(approval_id, str):
         return None
-    return approval_id, _denial_text(block) if _is_denied(block) else None
+    return approval_id, _make_denial_text(block) if _is_denied(block) else None
 
 
-DIALECT = Dialect(
+DIALECT = DialectTables(
     "vercel",
     (
-        _part_envelope("tool-result", "output"),
-        _part_envelope("tool-result", "result"),
-        _part_envelope("tool-error", "error"),
+        _make_part_envelope("tool-result", "output"),
+        _make_part_envelope("tool-result", "result"),
+        _make_part_envelope("tool-error", "error"),
         _UI_PART,
-        *map(_output_envelope, _OUTPUTS),
+        *map(_make_output_envelope, _OUTPUT_SHAPES),
         Wrapper(
             marks=(("role", "tool"),),
             shape=shape(

@@ -31,6 +31,7 @@ from pagefault_dialects.model.conversation import (
 from pagefault_dialects.streams.json_digests import json_digest
 
 UnitKind: TypeAlias = Literal["said", "call", "answer"]
+"""The kind of a unit: a text or a medium, a call, or the result of a call."""
 GetDigest: TypeAlias = Callable[[bytes], str]
 """A function that returns the SHA-256 of a medium in hex, given its bytes in the message."""
 
@@ -47,7 +48,6 @@ class Unit(NamedTuple):
     """A part of a conversation that is compared with one other unit."""
 
     kind: UnitKind
-    """`said` for a text or a medium."""
     digest: bytes
     """The digest of all that is compared: units with equal digests are equal."""
     position: int
@@ -101,16 +101,17 @@ def split_into_units(
     for turn in turns:
         contents = [value for item in turn.items for value in _describe_item(item, get_digest)]
         if turn.role == "tool":
-            digest = _digest("answer", turn.call_id, *(content for _, content in contents))
+            digest = _compute_digest("answer", turn.call_id, *(content for _, content in contents))
             units.append(Unit("answer", digest, position, turn.call_id))
             continue
         is_system = turn.role == "system"
         for pointer, content in contents:
-            digest = _digest(turn.role, content)
+            digest = _compute_digest(turn.role, content)
             units.append(Unit("said", digest, position, is_system=is_system, pointer=pointer))
         for call in turn.calls:
+            # Generated ids are not compared.
             sent_id = _GENERATED_ID.sub("", call.call_id)
-            digest = _digest("call", sent_id, call.name, json_digest(call.arguments))
+            digest = _compute_digest("call", sent_id, call.name, json_digest(call.arguments))
             is_generated = call.call_id.startswith(f"call_{position}_")
             units.append(Unit("call", digest, position, "" if is_generated else call.call_id))
     return units
@@ -139,7 +140,7 @@ def _describe_item(item: Item, get_digest: GetDigest) -> Iterator[tuple[str, str
             return
 
 
-def _digest(*texts: str) -> bytes:
+def _compute_digest(*texts: str) -> bytes:
     sha256 = hashlib.sha256()
     for text in texts:
         encoded = text.encode("utf-8", "surrogatepass")
@@ -206,8 +207,9 @@ class _Comparer:
     """The numbers of units, by the index of the sent message."""
 
     def run(self, *, continues: bool) -> Comparison:
-        stored = [*remove_repeated_calls(_remove_prompt(self.stored))]
-        sent = [*remove_repeated_calls(self.sent)]
+        """Return the result of the comparison. May be called once."""
+        stored = [*_remove_repeated_calls(_remove_prompt(self.stored))]
+        sent = [*_remove_repeated_calls(self.sent)]
         kinds: Sequence[UnitKind] = ("said", "call")
         stored_by_kind = {
             kind: _StoredUnits([item for item in stored if item.kind == kind]) for kind in kinds
@@ -352,7 +354,7 @@ def _remove_prompt(stored: Sequence[Unit]) -> Sequence[Unit]:
     return stored[start:]
 
 
-def remove_repeated_calls(units: Iterable[Unit]) -> Iterator[Unit]:
+def _remove_repeated_calls(units: Iterable[Unit]) -> Iterator[Unit]:
     """Yield units without calls that repeat a call without a result.
 
     Cumulative streams and some proxies send calls twice.

@@ -10,7 +10,7 @@ Lists and blocks may be nested as deeply as JSON, so they are walked with a stac
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 
-from pagefault_dialects.dialects.envelope import Dialect
+from pagefault_dialects.dialects.envelope import DialectTables
 from pagefault_dialects.dialects.registry import find_dialect, find_results
 from pagefault_dialects.dialects.tool_output import Content, ToolOutput
 from pagefault_dialects.errors import Fault, InvalidPayloadError
@@ -262,7 +262,7 @@ class _Normalization:
             warnings=self._collector.list_warnings(),
         )
 
-    def _find_context(self, content: Content, dialect: Dialect | None) -> ReadContext:
+    def _find_context(self, content: Content, dialect: DialectTables | None) -> ReadContext:
         """Return the context of a content in the envelope of a dialect, if there is one."""
         if dialect is None:
             return self._root

@@ -52,7 +52,7 @@ _NAMES: tuple[MemberPath, ...] = (
 _BINARY_NAMES = (*_NAMES, ("identifier",))
 
 
-def _respell_block(rest: JsonBlock, block: JsonBlock) -> JsonBlock:
+def _rename_block_members(rest: JsonBlock, block: JsonBlock) -> JsonBlock:
     """Return a copy of members of a block with the names that MCP defines.
 
     Args:
@@ -60,17 +60,17 @@ def _respell_block(rest: JsonBlock, block: JsonBlock) -> JsonBlock:
         block: The whole block, by which blocks of MCP are recognized.
     """
     members = _BLOCK_MEMBERS if block.get("type") in _MCP_TYPES else ()
-    rest = _respell_object(rest, is_protocol=block.keys() <= {*members})
+    rest = _rename_members(rest, is_protocol=block.keys() <= {*members})
     resource, whole = rest.get("resource"), block.get("resource")
     if isinstance(resource, dict) and isinstance(whole, dict):
         is_protocol = whole.keys() <= {*_RESOURCE_MEMBERS}
-        rest["resource"] = _respell_object(resource, is_protocol=is_protocol)
+        rest["resource"] = _rename_members(resource, is_protocol=is_protocol)
         if not rest["resource"]:
             del rest["resource"]
     return rest
 
 
-def _respell_object(members: JsonBlock, *, is_protocol: bool) -> JsonBlock:
+def _rename_members(members: JsonBlock, *, is_protocol: bool) -> JsonBlock:
     """Return a copy of the members of a block or a resource with the names that MCP defines.
 
     Args:
@@ -81,9 +81,11 @@ def _respell_object(members: JsonBlock, *, is_protocol: bool) -> JsonBlock:
     for key in _sort_names(members, _BLOCK_MEMBERS) if is_protocol else members:
         name, value = key, members[key]
         if key == "annotations" and isinstance(value, dict):
-            value = _respell_members(value)
+            value = _rename_inner_members(value)
         elif key == "icons" and is_protocol and isinstance(value, list):
-            value = [_respell_members(icon) if isinstance(icon, dict) else icon for icon in value]
+            value = [
+                _rename_inner_members(icon) if isinstance(icon, dict) else icon for icon in value
+            ]
         elif key == "meta" and is_protocol and isinstance(value, dict) and "_meta" not in members:
             name = "_meta"
         if value != {}:
@@ -91,14 +93,14 @@ def _respell_object(members: JsonBlock, *, is_protocol: bool) -> JsonBlock:
     return kept
 
 
-def _respell_members(members: JsonBlock) -> JsonBlock:
+def _rename_inner_members(members: JsonBlock) -> JsonBlock:
     """Return annotations or an icon with the names that MCP defines, and without nulls."""
     present = {key: member for key, member in members.items() if member is not None}
-    respelled = {
+    renamed = {
         key if _CAMEL_CASE_NAMES.get(key, key) in present else _CAMEL_CASE_NAMES[key]: value
         for key, value in present.items()
     }
-    return {name: respelled[name] for name in _sort_names(respelled, _INNER_MEMBERS)}
+    return {name: renamed[name] for name in _sort_names(renamed, _INNER_MEMBERS)}
 
 
 def _sort_names(members: JsonBlock, names: tuple[str, ...]) -> list[str]:
@@ -150,7 +152,7 @@ def _read_rest(
     extracted = extract_media(rest, context.pointer, extractor)
     if not isinstance(extracted, dict):
         return NO_PROVENANCE, []
-    members = _respell_block(extracted, block)
+    members = _rename_block_members(extracted, block)
     names = _BINARY_NAMES if is_binary_content(block) else _NAMES
     annotations, annotations_path = _find_first(members, _ANNOTATIONS, dict)
     meta, meta_path = _find_first(members, _META, dict)

@@ -1,7 +1,7 @@
 """Reads and checks the arguments of a call when a model calls a tool of the memory.
 
-Several forms are accepted: arguments as an object or as its JSON text, and levels as a number or a
-name. `null` means the default, because strict schemas make every property required. Errors name the
+Arguments may be an object or the JSON text of one, and levels a number or a name. `null` means the
+default, because strict schemas make every argument required. Error messages have the name of the
 argument, its allowed values, and its description in the definition. Pydantic's own messages have
 patterns and Python types, which small models do not understand.
 
@@ -30,21 +30,21 @@ from pagefault_dialects.model.client_ids import CLIENT_ID_PATTERN, CLIENT_ID_RUL
 from pagefault_dialects.model.page import Level, LevelInput, Modality, PageType
 from pagefault_dialects.model.resource import ResourceKind
 from pagefault_dialects.pages.one_line import quote_short
-from pagefault_dialects.tools.tool_catalogue import MAX_TEXT_CHARS, definitions
+from pagefault_dialects.tools.tool_catalogue import MAX_TEXT_CHARS, list_definitions
 
 _MAX_HITS = 20
 _MAX_DEPTH, _MAX_VALUES = 64, 10_000
-# Each unknown argument makes an error, so their number is limited.
+# Each unknown argument is an error of its own, so the number of arguments is limited.
 _MAX_ARGUMENTS = 100
 
 # Some models put a code fence around JSON.
-_FENCED = re.compile(r"\s*+```[a-zA-Z]*+\s*+(\{.*\})\s*+```\s*+", re.DOTALL)
+_CODE_FENCE = re.compile(r"\s*+```[a-zA-Z]*+\s*+(\{.*\})\s*+```\s*+", re.DOTALL)
 
 _MAX_SHOWN_ERRORS = 3
 _MAX_NAME_CHARS = 64
-# Limits from this number on are not told to a model.
+# Larger limits are technical, and not in the messages for a model.
 _UNLIMITED = 2**53
-_TYPE_WORDS = {"integer": "a whole number", "boolean": "true or false", "string": "a text"}
+_TYPE_PHRASES = {"integer": "a whole number", "boolean": "true or false", "string": "a text"}
 
 
 class WrongArgumentsError(Exception):
@@ -52,7 +52,7 @@ class WrongArgumentsError(Exception):
 
 
 def _parse_level(value: object) -> object:
-    """Return a level without white space, or a whole number as an integer: `"2"`, `2.0`."""
+    """Return a level as pydantic reads it: a text without white space, and `2.0` as `2`."""
     if isinstance(value, float) and value.is_integer():
         return int(value)
     return value.strip() if isinstance(value, str) else value
@@ -62,7 +62,7 @@ _Level = Annotated[LevelInput, BeforeValidator(_parse_level), WithJsonSchema({"t
 
 
 class ToolArguments(BaseModel):
-    """The arguments of a tool. A value of null means the default."""
+    """The arguments of a tool. Null as a value means the default."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
@@ -148,8 +148,8 @@ def read_call(name: str, arguments: JsonValue) -> ToolArguments:
         WrongArgumentsError: The tool is unknown, or the arguments are invalid.
     """
     # A host may add a prefix to the name of the tool.
-    names = (name, *(name.rpartition(word)[2] for word in (".", "__", "/", ":")))
-    tool = next((item for item in names if item in TOOLS), None)
+    names = (name, *(name.rpartition(separator)[2] for separator in (".", "__", "/", ":")))
+    tool = next((candidate for candidate in names if candidate in TOOLS), None)
     if tool is None:
         raise WrongArgumentsError(f"There is no such tool. There are {', '.join(TOOLS)}.")
     accepted = f"{tool} takes {', '.join(TOOLS[tool].model_fields)}."
@@ -163,12 +163,12 @@ def read_call(name: str, arguments: JsonValue) -> ToolArguments:
     try:
         return TOOLS[tool].model_validate(value)
     except ValidationError as exc:
-        wrong = _describe_errors(tool, TOOLS[tool], exc)
-        raise WrongArgumentsError(f"The call was not run: {wrong}. {accepted}") from exc
+        errors = _describe_errors(tool, TOOLS[tool], exc)
+        raise WrongArgumentsError(f"The call was not run: {errors}. {accepted}") from exc
 
 
 def read_arguments(arguments: JsonValue) -> JsonValue:
-    """Return the arguments of a call so that they can be compared: a JSON text as its value."""
+    """Return the arguments of a call for comparisons: JSON text is parsed, if that is possible."""
     try:
         return _parse_arguments(arguments, "")
     except WrongArgumentsError:
@@ -176,13 +176,21 @@ def read_arguments(arguments: JsonValue) -> JsonValue:
 
 
 def _parse_arguments(arguments: JsonValue, accepted: str) -> JsonValue:
-    """Return the value of the arguments; `accepted` is the end of the message of an error."""
+    """Return the value of the arguments.
+
+    Args:
+        arguments: An object, the JSON text of one, or nothing.
+        accepted: The end of the message of an error, with the accepted arguments.
+
+    Raises:
+        WrongArgumentsError: The text is no JSON object, or too large.
+    """
     if arguments is None or (isinstance(arguments, str) and not arguments.strip()):
         return {}
     if not isinstance(arguments, str):
         return arguments
-    add_fences = _FENCED.fullmatch(arguments)
-    text = add_fences.group(1) if add_fences else arguments
+    fence = _CODE_FENCE.fullmatch(arguments)
+    text = fence.group(1) if fence else arguments
     try:
         return parse_repaired_json(
             text.encode("utf-8", "replace"), max_depth=_MAX_DEPTH, max_nodes=_MAX_VALUES
@@ -198,6 +206,7 @@ def _parse_arguments(arguments: JsonValue, accepted: str) -> JsonValue:
 
 
 def _explain_no_json(text: str) -> str:
+    """Return the reason why a text is no JSON object, and what to send instead."""
     if text.lstrip().startswith("{") and not text.rstrip().endswith("}"):
         return "its arguments are no JSON object, they were cut off. Send them again, whole."
     return (
@@ -206,19 +215,27 @@ def _explain_no_json(text: str) -> str:
     )
 
 
-def _describe_errors(tool: str, takes: type[BaseModel], error: ValidationError) -> str:
+def _describe_errors(tool: str, model: type[BaseModel], error: ValidationError) -> str:
     """Return the errors in the arguments of a call: `limit has to be a whole number …; …`."""
-    schema = takes.model_json_schema()
-    faults: dict[str, str] = {}
+    schema = model.model_json_schema()
+    descriptions: dict[str, str] = {}
     for item in error.errors(include_url=False, include_input=False):
         name = str(item["loc"][0]) if item["loc"] else ""
-        faults.setdefault(name, _describe_error(tool, name, item["type"], schema))
-    listed = list(faults.values())[:_MAX_SHOWN_ERRORS]
-    more = len(faults) - len(listed)
-    return "; ".join(listed) + (f"; and {more} more" if more else "")
+        descriptions.setdefault(name, _describe_error(tool, name, item["type"], schema))
+    shown = list(descriptions.values())[:_MAX_SHOWN_ERRORS]
+    more = len(descriptions) - len(shown)
+    return "; ".join(shown) + (f"; and {more} more" if more else "")
 
 
-def _describe_error(tool: str, name: str, kind: str, schema: Mapping[str, Any]) -> str:
+def _describe_error(tool: str, name: str, error_type: str, schema: Mapping[str, Any]) -> str:
+    """Return the error in an argument of a tool.
+
+    Args:
+        tool: The tool.
+        name: The name of the argument.
+        error_type: Pydantic's type of the error.
+        schema: The JSON schema of the arguments.
+    """
     argument = schema["properties"].get(name)
     if argument is None:
         return f"{quote_short(name, _MAX_NAME_CHARS)} is no argument of {tool}"
@@ -228,41 +245,42 @@ def _describe_error(tool: str, name: str, kind: str, schema: Mapping[str, Any]) 
             *_find_description(tool, name),
         ]
     )
-    if kind == "missing":
+    if error_type == "missing":
         return f"{name} is missing, which has to be {allowed}"
     return f"{name} has to be {allowed}"
 
 
 def _describe_allowed_values(
-    argument: Mapping[str, Any], named: Mapping[str, Any]
+    argument: Mapping[str, Any], definitions: Mapping[str, Any]
 ) -> Iterator[str]:
     """Yield phrases that describe the allowed values of an argument.
 
     Args:
         argument: The schema of the argument.
-        named: The schemas to which it may refer, by name.
+        definitions: The schemas to which the schema of the argument may refer, by name.
     """
     choices = argument.get("anyOf", ())
-    inner = next((choice for choice in choices if choice.get("type") != "null"), argument)
-    inner = named[inner["$ref"].rpartition("/")[2]] if "$ref" in inner else inner
-    if "enum" in inner:
-        yield f"one of {', '.join(inner['enum'])}"
-    elif inner.get("pattern") == CLIENT_ID_PATTERN:
+    schema = next((choice for choice in choices if choice.get("type") != "null"), argument)
+    if "$ref" in schema:
+        schema = definitions[schema["$ref"].rpartition("/")[2]]
+    if "enum" in schema:
+        yield f"one of {', '.join(schema['enum'])}"
+    elif schema.get("pattern") == CLIENT_ID_PATTERN:
         yield f"a name that {CLIENT_ID_RULE}"
     else:
-        yield _TYPE_WORDS[inner["type"]]
-    if inner.get("maximum", _UNLIMITED) < _UNLIMITED:
-        yield f"from {inner['minimum']} to {inner['maximum']}"
-    elif "minimum" in inner:
-        yield f"from {inner['minimum']} on"
-    if "maxLength" in inner:
-        yield f"of {inner['minLength']} to {inner['maxLength']} characters"
-    elif "minLength" in inner:
+        yield _TYPE_PHRASES[schema["type"]]
+    if schema.get("maximum", _UNLIMITED) < _UNLIMITED:
+        yield f"from {schema['minimum']} to {schema['maximum']}"
+    elif "minimum" in schema:
+        yield f"from {schema['minimum']} on"
+    if "maxLength" in schema:
+        yield f"of {schema['minLength']} to {schema['maxLength']} characters"
+    elif "minLength" in schema:
         yield "that is not empty"
 
 
 def _find_description(tool: str, name: str) -> Iterator[str]:
     """Yield the description of an argument in parentheses, if its definition has one."""
-    for definition in definitions([tool]):
+    for definition in list_definitions([tool]):
         if description := definition.parameters["properties"][name].get("description"):
             yield f"({description})"

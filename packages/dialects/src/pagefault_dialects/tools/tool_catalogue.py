@@ -1,6 +1,6 @@
 """The definitions of the memory's tools for a model: names, descriptions, arguments.
 
-They are not generated from `tool_arguments`. A proxy lists the definitions to its host and reads no
+The definitions are not generated from `tool_arguments`. A proxy lists them to its host and reads no
 arguments, so it needs neither that module nor pydantic. A test checks that both modules have the
 same arguments, of the same types.
 
@@ -23,8 +23,8 @@ _PAGE_TYPES = ("transcript", "summary", "artifact", "claim", "procedure", "index
 _KINDS = ("image", "audio", "video", "binary", "text")
 
 
-def _tool(name: str, description: str, **arguments: JsonValue) -> ToolDefinition:
-    """Return a definition with a strict schema: every property is required, no other is allowed."""
+def _define_tool(name: str, description: str, **arguments: JsonValue) -> ToolDefinition:
+    """Return a definition with a strict schema: all arguments are required, no others allowed."""
     parameters: dict[str, JsonValue] = {
         "type": "object",
         "properties": arguments,
@@ -34,8 +34,8 @@ def _tool(name: str, description: str, **arguments: JsonValue) -> ToolDefinition
     return ToolDefinition(name, description, parameters)
 
 
-def _argument(kind: str, description: str) -> dict[str, JsonValue]:
-    """Return the schema of an argument without a default.
+def _define_argument(kind: str, description: str) -> dict[str, JsonValue]:
+    """Return the schema of an argument of a JSON type that must not be null.
 
     The schema has no bounds, because strict modes accept neither `minimum` nor `pattern`. Bounds
     are checked when the tool is called.
@@ -43,67 +43,70 @@ def _argument(kind: str, description: str) -> dict[str, JsonValue]:
     return {"type": kind, "description": description}
 
 
-def _nullable_argument(kind: str, description: str) -> dict[str, JsonValue]:
-    """Return the schema of an argument whose default is null."""
+def _define_nullable_argument(kind: str, description: str) -> dict[str, JsonValue]:
+    """Return the schema of an argument that may be null, which means its default."""
     return {"type": [kind, "null"], "description": description}
 
 
-def _one_of(names: Sequence[str]) -> dict[str, JsonValue]:
-    """Return the schema of an argument that is one of some names, or null."""
-    return {"type": ["string", "null"], "enum": [*names, None]}
+def _define_choice(values: Sequence[str]) -> dict[str, JsonValue]:
+    """Return the schema of an argument that is one of some values, or null."""
+    return {"type": ["string", "null"], "enum": [*values, None]}
 
 
 _DEFINITIONS = (
-    _tool(
+    _define_tool(
         "page_fault",
         "Read a memory page: its text, and its image if it has one.",
-        page_id=_argument("string", "As listed, such as img_001"),
-        target_level=_nullable_argument(
+        page_id=_define_argument("string", "As listed, such as img_001"),
+        target_level=_define_nullable_argument(
             "integer", "0 full, 1 reduced, 2 abstract (default), 3 reference"
         ),
     ),
-    _tool(
+    _define_tool(
         "search_pages",
         "Search memory pages by words. Returns ids for page_fault.",
-        query=_argument("string", "A few words"),
-        modality=_one_of(_MODALITIES),
-        limit=_nullable_argument("integer", "Hits, 5 by default"),
+        query=_define_argument("string", "A few words"),
+        modality=_define_choice(_MODALITIES),
+        limit=_define_nullable_argument("integer", "Hits, 5 by default"),
     ),
-    _tool(
+    _define_tool(
         "read_text",
         "Read a text that you saw only part of, piece by piece: stored, a page, an entry, an "
         "argument of a call, or the list of some entries.",
-        ref=_argument("string", _TEXT_REF),
-        offset=_nullable_argument("integer", "First character"),
-        limit=_nullable_argument("integer", f"Characters, {MAX_TEXT_CHARS} at most"),
-        lines=_nullable_argument("string", "Lines instead, such as 10-40 or 100-"),
-        grep=_nullable_argument("string", "Only lines with these words"),
-        pointer=_nullable_argument("string", "Of JSON: a pointer such as /items/0"),
+        ref=_define_argument("string", _TEXT_REF),
+        offset=_define_nullable_argument("integer", "First character"),
+        limit=_define_nullable_argument("integer", f"Characters, {MAX_TEXT_CHARS} at most"),
+        lines=_define_nullable_argument("string", "Lines instead, such as 10-40 or 100-"),
+        grep=_define_nullable_argument("string", "Only lines with these words"),
+        pointer=_define_nullable_argument("string", "Of JSON: a pointer such as /items/0"),
     ),
-    _tool(
+    _define_tool(
         "view_media",
         "Look at a stored image, or at what is known of a recording or file.",
-        ref=_argument("string", _REF),
-        level=_nullable_argument("integer", "0 the medium (default), 2 words only"),
+        ref=_define_argument("string", _REF),
+        level=_define_nullable_argument("integer", "0 the medium (default), 2 words only"),
     ),
-    _tool(
+    _define_tool(
         "save_page",
         "Remember a text or a stored medium as a memory page. Returns its id.",
-        content=_nullable_argument("string", "The text to remember"),
-        ref=_nullable_argument("string", "Or a handle to a stored medium"),
-        caption=_nullable_argument("string", "One line to find it by"),
-        page_type=_one_of(_PAGE_TYPES),
-        pinned=_nullable_argument("boolean", "Always list it first"),
+        content=_define_nullable_argument("string", "The text to remember"),
+        ref=_define_nullable_argument("string", "Or a handle to a stored medium"),
+        caption=_define_nullable_argument("string", "One line to find it by"),
+        page_type=_define_choice(_PAGE_TYPES),
+        pinned=_define_nullable_argument("boolean", "Always list it first"),
     ),
-    _tool(
+    _define_tool(
         "list_media",
         "List stored images, recordings and files, newest first, with handles.",
-        session=_nullable_argument("string", "Another session's; null: this"),
-        kind=_one_of(_KINDS),
+        session=_define_nullable_argument("string", "Another session's; null: this"),
+        kind=_define_choice(_KINDS),
     ),
 )
 
 
-def definitions(only: Sequence[str] | None = None) -> Sequence[ToolDefinition]:
-    """Return the definitions of all tools, or of those in `only`, in the order of the catalogue."""
-    return [definition for definition in _DEFINITIONS if only is None or definition.name in only]
+def list_definitions(names: Sequence[str] | None = None) -> Sequence[ToolDefinition]:
+    """Return the definitions of the tools with these names, in the order of the catalogue.
+
+    Without names, return the definitions of all tools.
+    """
+    return [definition for definition in _DEFINITIONS if names is None or definition.name in names]

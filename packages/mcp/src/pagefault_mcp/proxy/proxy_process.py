@@ -19,7 +19,7 @@ import httpx
 
 from pagefault_dialects.model.render_options import RenderOptions
 from pagefault_dialects.model.tool import ToolDefinition
-from pagefault_dialects.tools.tool_catalogue import definitions
+from pagefault_dialects.tools.tool_catalogue import list_definitions
 from pagefault_mcp.errors import describe_error
 from pagefault_mcp.proxy.call_traces import CallTraces, NoCallTraces
 from pagefault_mcp.proxy.pipes import read_standard_input, wait_for_hangup, write_standard_output
@@ -65,7 +65,7 @@ class HostOptions:
         """Return the memory's tools, by their names for the host."""
         if self.prefix is None:
             return {}
-        return {f"{self.prefix}{tool.name}": tool for tool in definitions()}
+        return {f"{self.prefix}{tool.name}": tool for tool in list_definitions()}
 
 
 # The service may need long for a result of hundreds of megabytes, which is on disk before the

@@ -52,7 +52,7 @@ from pagefault_dialects.model.resource import Resource
 from pagefault_dialects.pages.instructions import instructions
 from pagefault_dialects.targets.tool_definitions import write_tools
 from pagefault_dialects.text_windows import LineRange, decode_text, parse_line_range
-from pagefault_dialects.tools.tool_catalogue import definitions
+from pagefault_dialects.tools.tool_catalogue import list_definitions
 from pagefault_mcp.messages.message_limits import LONGEST_CURSOR_CHARS, check_uri
 from pagefault_mcp.messages.request_tracker import find_nearest_revision
 from pagefault_mcp.server.memory_caller import ForeignSessionError, McpCaller
@@ -111,7 +111,7 @@ class MemoryServer:
 
         If the caller may use all sessions of its project, each tool has a parameter `session`.
         """
-        tools = write_tools("mcp", definitions())
+        tools = write_tools("mcp", list_definitions())
         caller = self.caller_of(context)
         if caller.scope == "project":
             tools = [_add_session_parameter(tool, caller.session_id) for tool in tools]
