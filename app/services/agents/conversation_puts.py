@@ -1,9 +1,12 @@
 """Appends the new messages of a client's conversation to a session.
 
-The sent messages are compared with the stored messages, and new messages are appended in one
-transaction. The media of messages that are stored already are not decoded again. If a sent message
-differs from a stored one, nothing is appended. With a fork id, the new messages are appended to a
-fork instead, which has the common beginning.
+The client sends its whole list of messages with each request. The messages are compared with the
+stored ones, and the new messages at the end are appended in one transaction. The media of messages
+that are stored already are not decoded again.
+
+If a sent message differs from the stored one, nothing is appended. But if the request has a fork
+id, a *fork* is created: a session with the messages before the difference, to which the others are
+appended.
 """
 
 from collections.abc import AsyncIterator, Sequence
@@ -53,7 +56,7 @@ from pagefault_dialects.streams.json_digests import json_digest
 
 MAX_NEW_MESSAGES = 10_000
 """The maximum number of new messages in one transaction, which blocks other writers for seconds."""
-# The number of attempts to append, if other requests write to the session at the same time.
+# The number of times that a request is tried if other requests write to the same session.
 _ATTEMPTS = 16
 
 
@@ -62,21 +65,21 @@ class ConversationQuery:
     """The options of a request that puts a conversation."""
 
     expected_seq: int | None = None
-    """The `seq` that the last entry of the session must have."""
+    """The `seq` that the last entry of the session must have; `None` to accept any."""
     fork_id: str | None = None
-    """The id of the fork that is created if the conversations differ."""
+    """The id of the fork that is created if the conversations differ; `None` to create none."""
     render: RenderQuery | None = None
-    """The rendering to return."""
+    """The target and the options of the rendering in the receipt; `None` for no rendering."""
     since: int = 0
     """See `SessionRenders.render_session`."""
 
 
 @dataclass(frozen=True, slots=True)
-class _Receipt:
-    """The result of a request. It is stored, so that a repeated request returns it again."""
+class _StoredReceipt:
+    """The facts of a receipt that are stored, so that a repeated request gets the same receipt."""
 
     digest: str
-    """The digest of the request."""
+    """The digest of the body of the request."""
     appended: int
     """The number of appended messages."""
     last_seq: int
@@ -93,13 +96,14 @@ class _Put:
 
     project_id: str
     request: StreamedRequest[SentConversation]
+    """The conversation, with the media in it."""
     units: Sequence[Unit]
-    """The units of the sent messages."""
+    """The parts of the sent messages that are compared with stored messages."""
     query: ConversationQuery
     beginning: CompactedBeginning | None = None
-    """The beginning that a compaction item in the messages replaces."""
+    """The stored messages that a compaction item among the sent messages stands for."""
     prepared: dict[tuple[str, int, bool], PreparedMessage] = field(default_factory=dict)
-    """The messages that are prepared so far, for the next attempt; see `_prepare` for the key."""
+    """The messages whose media were stored by an earlier attempt; see `_prepare` for the key."""
 
     @property
     def sent(self) -> SentConversation:
@@ -113,13 +117,13 @@ class _Target:
 
     session_id: str
     stored: StoredConversation
-    """The stored conversation. For a new fork, it is the beginning that will be copied."""
+    """The stored conversation. For a new fork, the messages that will be copied into it."""
     origin: str | None = None
-    """The id of the session to fork; `None` if the session is no new fork."""
+    """The id of the session of which a new fork is created; `None` if no fork is created."""
 
 
 class _MovedOnError(Exception):
-    """The session has changed since it was read. Ends the transaction; nothing is written."""
+    """Another request has written to the session since it was read. Nothing is written."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -128,7 +132,7 @@ class ConversationPuts:
 
     records: Records
     messages: SessionMessages
-    """Prepares messages."""
+    """Stores the media of messages, and appends messages."""
     stored: StoredConversations
     """Reads stored conversations."""
     renders: SessionRenders
@@ -136,9 +140,10 @@ class ConversationPuts:
     bodies: StreamedRequests
     """Reads the bodies of requests."""
     signer: LinkSigner
-    """Verifies the handles of compaction items."""
+    """Verifies the signatures of compaction items."""
     limits: Limits
     _sent_units: SentUnits = field(init=False, default_factory=SentUnits)
+    """Splits sent messages into units, with a cache."""
 
     async def put(
         self,
@@ -147,7 +152,9 @@ class ConversationPuts:
         body: AsyncIterator[bytes],
         query: ConversationQuery,
     ) -> RenderedBody:
-        """Append the new messages of a conversation; return a `HistoryReceipt` as JSON.
+        """Append the new messages of a conversation, and return a `HistoryReceipt` as JSON.
+
+        The receipt has a rendering of the session, if the query has a target.
 
         Raises:
             Exception: See `append`.
@@ -167,13 +174,20 @@ class ConversationPuts:
         body: AsyncIterator[bytes],
         query: ConversationQuery,
     ) -> HistoryReceipt:
-        """Append the new messages of a conversation; return the receipt without a rendering.
+        """Append the new messages of a conversation, and return a receipt without a rendering.
+
+        Args:
+            project_id: The caller's project.
+            session_id: The session. If it does not exist, it is created.
+            body: The bytes of a list of messages, or of a model request, as JSON.
+            query: The options of the request.
 
         Raises:
             InvalidJsonError, InvalidPayloadError, PayloadTooLargeError: The body is invalid.
-            ConflictError: The history differs (`history-diverged`), its last `seq` is not the
-                expected one, or the id of the fork belongs to another session.
-            StoreUnavailableError: A store did not answer; nothing was stored.
+            ConflictError: A sent message differs from the stored one (`history-diverged`), the
+                session does not have the expected last `seq`, or another session has the id of the
+                fork.
+            StoreUnavailableError: A store did not answer. Nothing was stored.
         """
         reader = BodyReader(self.limits)
         reading = self.bodies.read(
@@ -205,17 +219,17 @@ class ConversationPuts:
             warnings=tuple(reader.warnings),
         )
 
-    async def _put(self, put: _Put, session_id: str) -> tuple[str, _Receipt]:
-        """Append new messages; return the id of the session that has them, and the receipt."""
+    async def _put(self, put: _Put, session_id: str) -> tuple[str, _StoredReceipt]:
+        """Append new messages to the session or to a fork; return its id and the receipt."""
         for _ in range(_ATTEMPTS):
             target = await self._find_target(put, session_id)
-            if (receipt := _find_repeated(put, target)) is not None:
+            if (receipt := _find_stored_receipt(put, target)) is not None:
                 return session_id, receipt
             check_expected_seq(put.query.expected_seq, target.stored.last_seq, sent="history")
             comparison = await self._compare(put, target)
             if comparison.difference is not None:
                 target = await self._find_fork(put, session_id, comparison.difference)
-                if (receipt := _find_repeated(put, target)) is not None:
+                if (receipt := _find_stored_receipt(put, target)) is not None:
                     return target.session_id, receipt
                 comparison = await self._compare(put, target)
                 if comparison.difference is not None:
@@ -233,11 +247,13 @@ class ConversationPuts:
     async def load_beginning(
         self, project_id: str, beginning: CompactedBeginning
     ) -> StoredConversation:
-        """Return the conversation of the session that a compaction item replaces.
+        """Return the whole conversation of the session that a compaction item stands for.
+
+        If the item was made from messages with earlier compaction items, these are checked too.
 
         Raises:
             InvalidPayloadError: The session was deleted. Or the session of an earlier item was
-                deleted, or is another conversation.
+                deleted, or does not have the same messages.
         """
         grant = beginning.grant
         origin = await self.stored.load(project_id, grant.session_id)
@@ -250,7 +266,12 @@ class ConversationPuts:
         return origin
 
     async def _find_target(self, put: _Put, session_id: str) -> _Target:
-        """Return the session, or a new fork of the session that a compaction item replaces."""
+        """Return the session to append to, before it is compared with the sent messages.
+
+        If the messages have a compaction item and the session does not exist, the target is a new
+        fork of the session that the item stands for. If the session exists and does not begin like
+        that session, the target is the session with the fork id.
+        """
         stored = await self.stored.load(put.project_id, session_id)
         beginning = put.beginning
         if beginning is None:
@@ -269,21 +290,28 @@ class ConversationPuts:
         return _Target(session_id, stored)
 
     async def _compare(self, put: _Put, target: _Target) -> Comparison:
-        stored, count = target.stored.units, len(put.sent.messages)
+        """Find the sent messages that are new, or the first difference from the stored ones."""
+        stored_units, message_count = target.stored.units, len(put.sent.messages)
         if put.beginning is not None:
-            compare_units = partial(put.beginning.compare, stored, put.units, count)
+            compare_units = partial(put.beginning.compare, stored_units, put.units, message_count)
         else:
-            compare_units = partial(compare, stored, put.units, count, continues=put.sent.continues)
+            compare_units = partial(
+                compare, stored_units, put.units, message_count, continues=put.sent.continues
+            )
         return await run_in_loop_if(put.request.is_quick, compare_units)
 
     async def _find_fork(self, put: _Put, session_id: str, difference: Difference) -> _Target:
-        """Return the fork for the new messages: an existing one, or a new one."""
+        """Return the fork to append to. An earlier request may have created it.
+
+        Raises:
+            ConflictError: The request has no fork id, or another session has this id.
+        """
         fork_id = put.query.fork_id
         if fork_id is None:
             raise _diverged_error(put, difference)
         up_to = difference.seq - 1
 
-        def find(unit: UnitOfWork) -> bool:
+        def is_created(unit: UnitOfWork) -> bool:
             fork = unit[SessionRecords].find(fork_id)
             if fork is None:
                 return False
@@ -296,13 +324,20 @@ class ConversationPuts:
                 )
             return True
 
-        if await self.records.read(put.project_id, find):
+        if await self.records.read(put.project_id, is_created):
             return _Target(fork_id, await self.stored.load(put.project_id, fork_id))
         stored = await self.stored.load(put.project_id, session_id)
         return _Target(fork_id, stored.up_to(up_to), origin=session_id)
 
-    async def _append(self, put: _Put, target: _Target, comparison: Comparison) -> _Receipt:
-        """Append the new messages of a comparison to a session, and store the receipt."""
+    async def _append(self, put: _Put, target: _Target, comparison: Comparison) -> _StoredReceipt:
+        """Append the new messages of a comparison to a session, and store the receipt.
+
+        Nothing is written if there are no new messages and no new prompt.
+
+        Raises:
+            PayloadTooLargeError: There are more than `MAX_NEW_MESSAGES` new messages.
+            _MovedOnError: Another request has written to the session.
+        """
         if len(comparison.new) > MAX_NEW_MESSAGES:
             raise PayloadTooLargeError(
                 f"The session lacks {len(comparison.new):,} of these messages, and "
@@ -311,13 +346,14 @@ class ConversationPuts:
             )
         prepared = [await self._prepare(put, target, index, comparison) for index in comparison.new]
         stored = target.stored
-        prompt = _choose_prompt(put.sent, stored.prompt)
-        previous = stored.prompt
-        is_changed = previous is not None and prompt is not previous and previous.prompt != b"{}"
-        if target.origin is None and stored.exists and not prepared and prompt is previous:
-            return _Receipt(put.request.identity.digest, 0, stored.last_seq, stored.last_seq)
+        old_prompt = stored.prompt
+        prompt = _choose_prompt(put.sent, old_prompt)
+        is_unchanged = prompt is old_prompt
+        system_changed = not is_unchanged and old_prompt is not None and old_prompt.prompt != b"{}"
+        if target.origin is None and stored.exists and not prepared and is_unchanged:
+            return _StoredReceipt(put.request.identity.digest, 0, stored.last_seq, stored.last_seq)
 
-        def append(unit: UnitOfWork) -> _Receipt:
+        def append(unit: UnitOfWork) -> _StoredReceipt:
             now = utc_now()
             if target.origin is not None:
                 write_fork(unit, target.origin, stored.last_seq, target.session_id)
@@ -328,8 +364,8 @@ class ConversationPuts:
             for item in prepared:
                 message, is_new = item.append(unit)
                 last_seq, appended = max(last_seq, message.seq), appended + is_new
-            receipt = _Receipt(
-                put.request.identity.digest, appended, last_seq, stored.last_seq, is_changed
+            receipt = _StoredReceipt(
+                put.request.identity.digest, appended, last_seq, stored.last_seq, system_changed
             )
             receipt_json = json_text(asdict(receipt))
             unit[SessionPromptRecords].put(
@@ -344,9 +380,10 @@ class ConversationPuts:
     async def _prepare(
         self, put: _Put, target: _Target, index: int, comparison: Comparison
     ) -> PreparedMessage:
-        """Prepare the message at an index, unless an earlier attempt has done it.
+        """Store the media of the message at an index, unless an earlier attempt has done so.
 
-        If the message is the last stored one with more blocks, only its new blocks are appended.
+        The message may be the last stored message with more blocks, because the client has sent it
+        before it was complete. Then only the new blocks are returned.
         """
         has_new_blocks = index == comparison.partly_stored
         key = (target.session_id, index, has_new_blocks)
@@ -354,13 +391,17 @@ class ConversationPuts:
             return put.prepared[key]
         message = put.sent.messages[index]
         if has_new_blocks:
-            make = partial(make_message_units, media=put.request.media)
-            blocks = await run_in_loop_if(
-                put.request.is_quick, keep_new_blocks, message.value, make, target.stored.units
+            make_units = partial(make_message_units, media=put.request.media)
+            new_part = await run_in_loop_if(
+                put.request.is_quick,
+                keep_new_blocks,
+                message.value,
+                make_units,
+                target.stored.units,
             )
-            if blocks is None:
+            if new_part is None:
                 raise _diverged_error(put, Difference(index, "", target.stored.last_seq))
-            message = replace(message, value=blocks, reading=read_entry(blocks))
+            message = replace(message, value=new_part, reading=read_entry(new_part))
         digest = json_digest(message.value, prefix=target.session_id.encode() + b"\0")
         request = StreamedRequest(
             message.parsed, RequestIdentity(digest), put.request.is_quick, put.request.media
@@ -370,21 +411,24 @@ class ConversationPuts:
         return put.prepared[key]
 
 
-def _find_repeated(put: _Put, target: _Target) -> _Receipt | None:
-    """Return the receipt of an equal request, if that request was the last write to the session."""
+def _find_stored_receipt(put: _Put, target: _Target) -> _StoredReceipt | None:
+    """Return the receipt of the last write to a session, if that was an equal request.
+
+    A client repeats a request if it did not get the response.
+    """
     prompt = target.stored.prompt
     if target.origin is not None or prompt is None or prompt.receipt is None:
         return None
-    receipt = _Receipt(**parse_stored_json(prompt.receipt.encode()))
+    receipt = _StoredReceipt(**parse_stored_json(prompt.receipt.encode()))
     is_same = receipt.digest == put.request.identity.digest
     if not is_same or receipt.last_seq != target.stored.last_seq:
         return None
-    expected = (None, receipt.expected_seq, receipt.last_seq)
-    return receipt if put.query.expected_seq in expected else None
+    accepted_seqs = (None, receipt.expected_seq, receipt.last_seq)
+    return receipt if put.query.expected_seq in accepted_seqs else None
 
 
 def _choose_prompt(sent: SentConversation, stored: SessionPrompt | None) -> SessionPrompt:
-    """Return the sent prompt; or the stored one, if they are equal or no prompt was sent."""
+    """Return the sent prompt, or the stored prompt if both are equal or no prompt was sent."""
     current = stored or SessionPrompt(sent.dialect, b"{}")
     if not sent.prompt or is_same_prompt(sent.prompt, parse_stored_json(current.prompt)):
         return current
@@ -392,6 +436,7 @@ def _choose_prompt(sent: SentConversation, stored: SessionPrompt | None) -> Sess
 
 
 def _diverged_error(put: _Put, difference: Difference) -> ConflictError:
+    """Return the error for a sent message that differs from the stored one, or that is missing."""
     messages = put.sent.messages
     is_end = difference.position >= len(messages)
     pointer = put.sent.end if is_end else messages[difference.position].pointer + difference.pointer

@@ -1,4 +1,8 @@
-"""Receipts: responses to requests that append to a session, with a rendering of the session."""
+"""Receipts: the responses to requests that append a turn or a conversation to a session.
+
+A receipt has the `seq` of the new entries, and a rendering of the session if the client wants one,
+so that an agent needs one request for each step.
+"""
 
 from typing import Protocol
 
@@ -12,12 +16,12 @@ from pagefault_dialects.model.render_options import Rendering, joined_pieces
 
 
 class Receipt(Protocol):
-    """The part of a receipt that these functions use."""
+    """The members and methods that the receipts of all requests have in common."""
 
     rendering: object
-    """The rendering, or `GAP` in its place."""
+    """`GAP` if a rendering is inserted into the JSON, `None` otherwise."""
     problem: str | None
-    """The reason why there is no rendering."""
+    """The reason why a requested rendering is absent."""
 
     def encode(self) -> bytes:
         """Return the receipt as JSON."""
@@ -27,15 +31,15 @@ class Receipt(Protocol):
 
 
 def check_expected_seq(expected_seq: int | None, last_seq: int, *, sent: str) -> None:
-    """Check that the last `seq` of a session is the one that a client expects, if it expects one.
+    """Raise an error if a client expects another last `seq` than the session has.
 
     Args:
-        expected_seq: The `seq` that the client expects.
+        expected_seq: The `seq` that the client expects; `None` to expect nothing.
         last_seq: The last `seq` of the session.
-        sent: The name of the body, for the text of the error.
+        sent: The name of the body that was sent, such as `turn`, for the text of the error.
 
     Raises:
-        ConflictError: The session has another last `seq`; nothing was appended.
+        ConflictError: The session has another last `seq`. The client has not seen the new entries.
     """
     if expected_seq not in (None, last_seq):
         raise ConflictError(
@@ -56,8 +60,16 @@ async def write_receipt(
 ) -> RenderedBody:
     """Return a receipt as JSON, with a rendering of the session if there is a query.
 
-    The entries are stored already. So an error of the rendering does not fail the request: its text
-    is the `problem` of the receipt.
+    If the session cannot be rendered, the request succeeds nevertheless, because the entries are
+    stored already. The receipt then has the text of the error as its `problem`.
+
+    Args:
+        renders: Renders the session.
+        project_id: The caller's project.
+        session_id: The session.
+        receipt: The receipt; `rendering` or `problem` is set in it.
+        query: The target and the options of the rendering; `None` for no rendering.
+        since: See `SessionRenders.render_session`.
     """
     blobs = renders.tool_results.blobs
     if query is not None:

@@ -1,12 +1,14 @@
-"""Turns: the entries of one step of an agent, appended to a session in one transaction.
+"""Appends *turns* to sessions: the entries of one step of an agent, in one transaction.
 
-First, media are stored, and calls of the memory tools are run. Then all entries are appended in
-order. If one of them fails, none is appended. The response has a rendering of the session.
+An entry of a turn is a message, a tool result, or a call of a memory tool that the service runs.
+First, media are stored and calls are run. Then all entries are appended in order. If one of them
+fails, no entry is appended. The response is a receipt, which may have a rendering of the session.
 
-Old calls are sent to the model with long arguments cut, and the model may copy a cut argument into
-a new call. Such a call must not be run. So it is answered with a refusal when its message is
-appended, and the receipt tells the host its id. If the turn has an answer to the call, the host has
-run it already, and there is no refusal.
+A model sees old calls with long arguments cut, and may copy a cut argument into a new call. Running
+such a call would do harm. So when its message is appended, the service also appends a *refusal*, an
+answer that explains the mistake to the model. The receipt has the id of the call, so that the host
+does not run it. If the turn has an answer to the call, the host has run the call already, and no
+refusal is added.
 
 Source: design document `agents.md`, "One call per step".
 """
@@ -58,9 +60,10 @@ from pagefault_dialects.model.normalized import BodyWarning
 TURN_ROUTE = "POST /api/sessions/{session_id}/turns"
 
 _NOT_A_TURN = "The body is not a turn; `errors` says where."
-# Members of a turn have two spellings, like those of a tool result.
+# The name may be spelled in two ways, like the members of a tool result.
 _RESULT_NAMES = ("toolResult", "tool_result")
-_Prepared: TypeAlias = PreparedMessage | PreparedResult | PreparedCall
+_PreparedEntry: TypeAlias = PreparedMessage | PreparedResult | PreparedCall
+"""An entry that is ready to be appended: its media are stored, and its call was run."""
 
 
 class _RawTurn(msgspec.Struct):
@@ -71,12 +74,13 @@ class _RawTurn(msgspec.Struct):
 
 @dataclass(frozen=True, slots=True)
 class _ParsedTurn:
-    """A parsed turn."""
+    """The body of a request."""
 
     request: TurnRequest
     raw_entries: Sequence[tuple[str, bytes]]
     """The name and the JSON of the only member of each entry."""
     identity: RequestIdentity
+    """The digest of the body, by which a repeated request is recognised."""
     warnings: Sequence[BodyWarning]
 
 
@@ -90,6 +94,7 @@ class SessionTurns:
     results: ToolResults
     """Prepares tool results."""
     calls: CallPreparer
+    """Runs calls of memory tools, and makes refusals."""
     renders: SessionRenders
     """Renders the session for the receipt."""
     bodies: RequestBodies
@@ -104,16 +109,24 @@ class SessionTurns:
         *,
         idempotency_key: str | None,
     ) -> RenderedBody:
-        """Append a turn; return a `TurnReceipt` as JSON. Media are read while it is sent.
+        """Append a turn to a session, and return a `TurnReceipt` as JSON.
 
         If a turn with an idempotency key is repeated, it is not appended again. The receipt then
-        has the `seq` of the stored entries, and a new rendering.
+        has the `seq` of the stored entries, and a new rendering. The media of the rendering are
+        read while the response is sent.
+
+        Args:
+            project_id: The caller's project.
+            session_id: The session. If it does not exist, it is created.
+            body: The bytes of a `TurnRequest` as JSON.
+            idempotency_key: The key that the client has chosen for this turn, if any.
 
         Raises:
             InvalidJsonError, InvalidPayloadError, PayloadTooLargeError: The body or one of its
                 entries is invalid.
-            ConflictError: The last `seq` is not the expected one, or a call has another answer.
-            StoreUnavailableError: A store did not answer; nothing was stored.
+            ConflictError: The session does not have the expected last `seq`, or a call has another
+                answer already.
+            StoreUnavailableError: A store did not answer. Nothing was stored.
         """
         parse = partial(_parse_turn, session_id=session_id, limits=self.limits)
         async with self.bodies.read(body, parse) as turn:
@@ -123,12 +136,13 @@ class SessionTurns:
             if query is not None:
                 self.renders.check(query, since=since)
             seqs = await self._append_once(project_id, session_id, turn, idempotency_key)
-        count = len(turn.raw_entries)
+        entry_count = len(turn.raw_entries)
+        entry_seqs, refusal_seqs = seqs[:entry_count], seqs[entry_count:]
         receipt = TurnReceipt(
-            seqs=tuple(seqs[:count]),
+            seqs=tuple(entry_seqs),
             rendering=None,
             warnings=tuple(warnings),
-            refused=await self._find_refused_calls(project_id, session_id, seqs[count:]),
+            refused=await self._find_refused_calls(project_id, session_id, refusal_seqs),
         )
         return await write_receipt(
             self.renders, project_id, session_id, receipt, query, since=since
@@ -137,7 +151,7 @@ class SessionTurns:
     async def _find_refused_calls(
         self, project_id: str, session_id: str, seqs: Sequence[int]
     ) -> tuple[RefusedCall, ...]:
-        """Return the calls whose answers, at these `seq`, are refusals."""
+        """Return the calls that the refusals with these `seq` answer."""
 
         def read(unit: UnitOfWork) -> tuple[RefusedCall, ...]:
             history = unit[SessionHistory]
@@ -154,28 +168,33 @@ class SessionTurns:
     async def _append_once(
         self, project_id: str, session_id: str, turn: _ParsedTurn, idempotency_key: str | None
     ) -> Sequence[int]:
-        """Append a turn, unless it is stored; return the `seq` of its entries and refusals."""
+        """Append a turn, unless a turn with the same idempotency key is stored; see `_append`."""
         if idempotency_key is None:
             return await self._append(project_id, session_id, turn, None)
         call = IdempotentCall(project_id, TURN_ROUTE, idempotency_key, turn.identity)
-        async with Idempotency(self.records).claim(call, utc_now()) as answer_id:
-            if answer_id is not None:
-                return await self._read_stored_seqs(project_id, session_id, answer_id)
+        async with Idempotency(self.records).claim(call, utc_now()) as stored_outcome:
+            if stored_outcome is not None:
+                return await self._parse_outcome(project_id, session_id, stored_outcome)
             return await self._append(project_id, session_id, turn, call)
 
-    async def _read_stored_seqs(
-        self, project_id: str, session_id: str, answer_id: str
+    async def _parse_outcome(
+        self, project_id: str, session_id: str, stored_outcome: str
     ) -> Sequence[int]:
         """Return the `seq` of the entries and refusals of a stored turn.
 
+        Args:
+            project_id: The project.
+            session_id: The session.
+            stored_outcome: The text that `_append` has recorded for the idempotency key.
+
         Raises:
-            NotFoundError: The session was deleted, even if another session has its id.
+            NotFoundError: The session with the turn was deleted. Another session may have its id.
         """
-        seqs, _, incarnation = answer_id.partition(" ")
+        seqs, _, incarnation = stored_outcome.partition(" ")
         head = await self.records.read(
             project_id, lambda unit: unit[SessionHistory].history_head(session_id)
         )
-        # Older versions have not stored the incarnation.
+        # Versions before the incarnation was introduced have stored only the numbers.
         if head is None or incarnation not in ("", head.incarnation):
             raise NotFoundError("turn")
         return [int(seq) for seq in seqs.split(",")]
@@ -183,18 +202,19 @@ class SessionTurns:
     async def _append(
         self, project_id: str, session_id: str, turn: _ParsedTurn, call: IdempotentCall | None
     ) -> Sequence[int]:
-        """Append a turn; return the `seq` of its entries and refusals."""
+        """Append a turn, and return the `seq` of its entries, followed by those of its refusals."""
         prepared = [
             await self._prepare(project_id, session_id, turn, index)
             for index in range(len(turn.raw_entries))
         ]
-        _check_ids(prepared)
+        _check_answered_ids(prepared)
         messages = [entry.message for entry in prepared if isinstance(entry, PreparedMessage)]
-        answered = {_find_answered_id(item) or "" for item in prepared}
-        refused = [
+        answered_ids = {_find_answered_id(entry) or "" for entry in prepared}
+        refusals = [
             await self.calls.refuse(project_id, session_id, cut_call, handle)
-            for cut_call, handle in find_cut_calls(messages, answered)
+            for cut_call, handle in _find_cut_calls(messages, answered_ids)
         ]
+        # Renderings keep the order of answers that were sent together.
         if sum(map(_is_answer, prepared)) > 1:
             prepared = [entry.mark_as_list_item() for entry in prepared]
 
@@ -202,14 +222,15 @@ class SessionTurns:
             last_seq = unit[SessionRecords].ensure(session_id, utc_now()).last_seq
             check_expected_seq(turn.request.expected_seq, last_seq, sent="turn")
             seqs = [
-                _append_entry(unit, session_id, item, index) for index, item in enumerate(prepared)
+                _append_entry(unit, session_id, entry, index)
+                for index, entry in enumerate(prepared)
             ]
-            seqs += [append_result(item, unit) for item in refused]
+            seqs += [append_result(refusal, unit) for refusal in refusals]
             if call is not None:
                 head = unit[SessionHistory].history_head(session_id)
                 incarnation = (head.incarnation if head else None) or ""
-                answer = f"{','.join(map(str, seqs))} {incarnation}"
-                Idempotency(self.records).record_answer(unit, call, answer)
+                outcome = f"{','.join(map(str, seqs))} {incarnation}"
+                Idempotency(self.records).record_answer(unit, call, outcome)
             return seqs
 
         size_bytes = sum(len(text) for _, text in turn.raw_entries)
@@ -218,7 +239,12 @@ class SessionTurns:
 
     async def _prepare(
         self, project_id: str, session_id: str, turn: _ParsedTurn, index: int
-    ) -> _Prepared:
+    ) -> _PreparedEntry:
+        """Store the media of an entry, or run its call.
+
+        Raises:
+            InvalidPayloadError: The entry is invalid. The pointers of the error begin at the turn.
+        """
         name, text = turn.raw_entries[index]
         try:
             if name == "message":
@@ -246,6 +272,7 @@ class SessionTurns:
 
 
 def _parse_turn(body: bytes, *, session_id: str, limits: Limits) -> _ParsedTurn:
+    """Parse and validate the body of a request; see `SessionTurns.append` for the errors."""
     reader = BodyReader(limits)
     value = as_object(reader.read(body))
     request = validate_model(TurnRequest, value, _NOT_A_TURN)
@@ -261,39 +288,46 @@ def _parse_turn(body: bytes, *, session_id: str, limits: Limits) -> _ParsedTurn:
 
 
 def _split_entries(body: bytes, value: dict[str, JsonValue]) -> Sequence[tuple[str, bytes]]:
+    """Return the name and the JSON of the member of each entry, as it was sent.
+
+    Args:
+        body: The body of the request.
+        value: The parsed body.
+    """
     try:
-        entries = msgspec.json.decode(body, type=_RawTurn).entries
-        return [(name, bytes(raw)) for entry in entries for name, raw in entry.items()]
+        raw_turn = msgspec.json.decode(body, type=_RawTurn)
+        return [(name, bytes(raw)) for entry in raw_turn.entries for name, raw in entry.items()]
     except (msgspec.DecodeError, RecursionError):
         # The body has lone surrogates, which `value` has repaired, or is nested too deep.
-        listed = value["entries"]
+        entries = value["entries"]
         return [
             (name, json_text(member).encode())
-            for entry in (listed if isinstance(listed, list) else [])
+            for entry in (entries if isinstance(entries, list) else [])
             for name, member in (entry.items() if isinstance(entry, dict) else ())
         ]
 
 
 def _with_session(text: bytes, session_id: str) -> bytes:
-    """Return the body of a tool result with the id of the session in it."""
-    members = text.strip()[1:].lstrip()
+    """Return the JSON of a tool result, an object, with the id of the session as first member."""
+    other_members = text.strip()[1:].lstrip()
     head = b'{"sessionId":%s' % json_text(session_id).encode()
-    return head + (b"" if members.startswith(b"}") else b",") + members
+    return head + (b"" if other_members.startswith(b"}") else b",") + other_members
 
 
-def _check_ids(prepared: Sequence[_Prepared]) -> None:
-    """Check that no two entries answer the same call.
+def _check_answered_ids(prepared: Sequence[_PreparedEntry]) -> None:
+    """Raise an error if two entries of a turn answer the same call.
 
-    If a message between two answers makes a call with their id, this is a new call.
+    Two entries may answer calls with the same id, if an entry between them makes a new call with
+    this id.
 
     Raises:
         ConflictError: Two entries answer the same call.
     """
     first_answers: dict[str, int] = {}
-    for index, item in enumerate(prepared):
-        for call_id in _find_new_calls(item):
+    for index, entry in enumerate(prepared):
+        for call_id in _find_made_calls(entry):
             first_answers.pop(call_id, None)
-        answered_id = _find_answered_id(item)
+        answered_id = _find_answered_id(entry)
         first = index if answered_id is None else first_answers.setdefault(answered_id, index)
         if first != index:
             raise ConflictError(
@@ -304,77 +338,91 @@ def _check_ids(prepared: Sequence[_Prepared]) -> None:
             )
 
 
-def _find_new_calls(prepared: _Prepared) -> Iterator[str]:
+def _find_made_calls(entry: _PreparedEntry) -> Iterator[str]:
     """Yield the ids of the calls that an entry makes."""
-    if isinstance(prepared, PreparedMessage):
-        yield from (call.call_id for call in find_calls(prepared.message))
-    elif isinstance(prepared, PreparedResult):
-        if prepared.request.request.new_call:
-            yield prepared.result.tool_call_id
-        if prepared.call_message is not None:
-            yield from _find_new_calls(prepared.call_message)
+    if isinstance(entry, PreparedMessage):
+        yield from (call.call_id for call in find_calls(entry.message))
+    elif isinstance(entry, PreparedResult):
+        if entry.request.request.new_call:
+            yield entry.result.tool_call_id
+        if entry.call_message is not None:
+            yield from _find_made_calls(entry.call_message)
 
 
-def _is_answer(prepared: _Prepared) -> bool:
-    return not isinstance(prepared, PreparedMessage) or bool(prepared.parsed.answered_ids)
+def _is_answer(entry: _PreparedEntry) -> bool:
+    """Return True if an entry answers at least one call."""
+    return not isinstance(entry, PreparedMessage) or bool(entry.parsed.answered_ids)
 
 
-def _find_answered_id(prepared: _Prepared) -> str | None:
-    if isinstance(prepared, PreparedCall):
-        return prepared.call_id
-    answer = prepared.result if isinstance(prepared, PreparedResult) else prepared.message
-    return answer.tool_call_id
+def _find_answered_id(entry: _PreparedEntry) -> str | None:
+    """Return the id of the call that an entry answers; `None` if it answers none or several."""
+    if isinstance(entry, PreparedCall):
+        return entry.call_id
+    record = entry.result if isinstance(entry, PreparedResult) else entry.message
+    return record.tool_call_id
 
 
-def _find_answer(unit: UnitOfWork, session_id: str, prepared: _Prepared) -> RecordedAnswer | None:
-    if isinstance(prepared, PreparedMessage):
-        return prepared.find_answer_position(unit).existing
-    return find_answer_position(unit, session_id, _find_answered_id(prepared)).existing
+def _find_earlier_answer(
+    unit: UnitOfWork, session_id: str, entry: _PreparedEntry
+) -> RecordedAnswer | None:
+    """Return the stored answer to the call that an entry answers."""
+    if isinstance(entry, PreparedMessage):
+        return entry.find_answer_position(unit).existing
+    return find_answer_position(unit, session_id, _find_answered_id(entry)).existing
 
 
-def _append_entry(unit: UnitOfWork, session_id: str, prepared: _Prepared, index: int) -> int:
-    """Append an entry; return its `seq`.
+def _append_entry(unit: UnitOfWork, session_id: str, entry: _PreparedEntry, index: int) -> int:
+    """Append an entry to a session, and return its `seq`.
+
+    Args:
+        unit: The transaction.
+        session_id: The session.
+        entry: The entry.
+        index: The index of the entry in the turn, for the text of the error.
 
     Raises:
-        ConflictError: The entry answers a call that has another answer.
+        ConflictError: The entry answers a call that has an answer already.
     """
     try:
-        if isinstance(prepared, PreparedCall):
-            seq = prepared.append(unit)
-            prepared.record_answer(unit, seq)
+        if isinstance(entry, PreparedCall):
+            seq = entry.append(unit)
+            entry.record_answer(unit, seq)
             return seq
-        if isinstance(prepared, PreparedResult):
-            return append_result(prepared, unit)
-        message, is_new = prepared.append(unit)
+        if isinstance(entry, PreparedResult):
+            return append_result(entry, unit)
+        message, is_new = entry.append(unit)
         if is_new:
             return message.seq
-        answered_by = message.seq
+        answer_seq = message.seq
     except AnsweredCallError as exc:
-        answered_by = exc.seq
+        answer_seq = exc.seq
     except ConflictError as exc:
-        earlier = _find_answer(unit, session_id, prepared)
+        earlier = _find_earlier_answer(unit, session_id, entry)
         if earlier is None or exc.problem_code != "tool-call-answered":
             raise
-        answered_by = earlier.seq
+        answer_seq = earlier.seq
     raise ConflictError(
-        f"The call that entry {index} answers was answered before, by entry {answered_by} of "
+        f"The call that entry {index} answers was answered before, by entry {answer_seq} of "
         "the session. Nothing was appended. An Idempotency-Key makes it safe to repeat a turn.",
-        faults=[Fault(f"/entries/{index}", f"answers what seq {answered_by} has answered")],
+        faults=[Fault(f"/entries/{index}", f"answers what seq {answer_seq} has answered")],
         code="tool-call-answered",
     )
 
 
-def find_cut_calls(
-    messages: Iterable[StoredHistoryMessage], answered: Collection[str]
+def _find_cut_calls(
+    messages: Iterable[StoredHistoryMessage], answered_ids: Collection[str]
 ) -> Iterator[tuple[TurnCall, str]]:
-    """Yield calls with a cut argument, and the handle of the whole argument.
+    """Find the unanswered calls that have a cut argument.
 
     Args:
         messages: The messages of a turn.
-        answered: The ids of calls that other entries of the turn answer.
+        answered_ids: The ids of calls that other entries of the turn answer.
+
+    Yields:
+        Each call, with the handle of the whole argument.
     """
     messages = list(messages)
-    # Few messages have the mark, and only these are parsed.
+    # Few messages contain the mark of a cut, so most are not parsed.
     if not any(MARK_WORDS in message.message for message in messages):
         return
     turns = [
@@ -382,11 +430,10 @@ def find_cut_calls(
         for message in messages
         for turn in read_message_turns(message, {}, audience="everyone", origin="")
     ]
-    results = {turn.call_id for turn in turns if turn.role == "tool"}
+    # A call without an id cannot be answered.
+    not_refused = {"", *answered_ids, *(turn.call_id for turn in turns if turn.role == "tool")}
     for call in (call for turn in turns for call in turn.calls):
-        is_answered = not call.call_id or call.call_id in results or call.call_id in answered
-        if (
-            not is_answered
-            and (handle := find_blocking_mark(call.name, call.arguments)) is not None
-        ):
-            yield call, handle
+        if call.call_id not in not_refused:
+            handle = find_blocking_mark(call.name, call.arguments)
+            if handle is not None:
+                yield call, handle

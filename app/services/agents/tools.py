@@ -1,4 +1,7 @@
-"""The interface of the tools that models call: the context of a call, and its result."""
+"""The interface of the memory tools that models call: the context of a call, and its result.
+
+`prepared_calls.py` runs calls through `Tools`, and `memory_tools.py` implements it.
+"""
 
 from collections.abc import AsyncIterator, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -18,13 +21,13 @@ Scope = Literal["session", "project"]
 
 @dataclass(frozen=True, slots=True)
 class ToolContext:
-    """The context of a tool call."""
+    """The session of a tool call, and the limits of its result."""
 
     project_id: str
     session_id: str
     call_id: str
     scope: Scope = "session"
-    """The scope in which the handles in the arguments are found."""
+    """Where handles of media are looked up: in the session, or in the whole project."""
     max_tokens: int = MAX_RESULT_TOKENS
     """The maximum number of tokens of the result."""
 
@@ -34,24 +37,24 @@ class ToolCallResult:
     """The result of a tool call."""
 
     content: Sequence[JsonValue]
-    """The content blocks."""
+    """The content blocks of the result, as in a tool result that a client sends."""
     resources: Mapping[str, Resource] = field(default_factory=dict)
-    """The resources in the blocks, by id."""
+    """The resources to which the blocks refer, by id."""
     is_error: bool = False
 
 
 def build_text_result(text: str, *, is_error: bool = False) -> ToolCallResult:
-    """Return a result with one text."""
+    """Return a result that consists of one text."""
     return ToolCallResult([{"type": "text", "text": text}], is_error=is_error)
 
 
 async def encode_body(value: JsonValue) -> AsyncIterator[bytes]:
-    """Yield a JSON value as the body of a request, for a service that reads bodies."""
+    """Yield a JSON value as bytes, for a service method that reads the body of a request."""
     yield json_bytes(value)
 
 
 class PreparedEntry(Protocol):
-    """An answer to a call that is ready to be appended to the history as an entry."""
+    """An answer to a call that is ready to be appended to the history, such as a page fault."""
 
     def find_existing(self, unit: UnitOfWork) -> StoredHistoryMessage | None:
         """Return the stored answer of the call, if it equals this answer.
@@ -61,10 +64,13 @@ class PreparedEntry(Protocol):
         """
 
     def mark_as_list_item(self) -> Self:
-        """Return the answer marked as one of a list. Renderings keep the order of a list."""
+        """Return a copy that is marked as one of several entries that are appended together.
+
+        Renderings keep the order of such entries.
+        """
 
     def append(self, unit: UnitOfWork) -> tuple[StoredHistoryMessage, bool]:
-        """Append the answer; return it, and True if it is new."""
+        """Append the answer. Return the entry, and True if it was not stored already."""
 
 
 class Tools(Protocol):
@@ -73,16 +79,16 @@ class Tools(Protocol):
     async def run(
         self, context: ToolContext, arguments: ToolArguments
     ) -> ToolCallResult | PreparedEntry:
-        """Run a call, and return its result, which is not in the history yet.
+        """Run a call, and return its result. The caller appends the result to the history.
 
         Raises:
-            WrongArgumentsError: The arguments are wrong. The text is for the model.
-            PagefaultError: The call failed.
+            WrongArgumentsError: The arguments are wrong. The text of the error is for the model.
+            PagefaultError: The call failed for another reason; see `describe_error`.
         """
 
 
 def describe_error(error: PagefaultError) -> str:
-    """Return a text for the model about an error of a call with valid arguments."""
+    """Return the text for the model about a call that failed, although its arguments are valid."""
     return _ERROR_TEXTS.get(error.problem_code) or f"The call failed. {error.detail}"
 
 

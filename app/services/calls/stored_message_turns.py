@@ -1,4 +1,4 @@
-"""Reads stored messages as turns of a conversation."""
+"""Reads stored messages as turns of a conversation, in the dialect in which they were received."""
 
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
@@ -24,14 +24,14 @@ def read_message_turns(
     origin: str,
     finds_media: bool = False,
 ) -> list[ComposedTurn]:
-    """Return the turns of a stored message. It is read in the dialect in which it was received.
+    """Return the turns of a stored message.
 
     Args:
         entry: The message.
         resources: The resources that the message refers to, by id.
-        audience: The audience of the turns.
-        origin: The path of the entry.
-        finds_media: See `make_message_turns`.
+        audience: The reader of the turns. Blocks for other readers are left out.
+        origin: The path of the entry, for the losses of a rendering.
+        finds_media: True to search the texts of the message for base64.
     """
     turns = _read_turns(entry, resources, audience=audience, origin=origin, finds_media=finds_media)
     if entry.answer_number == 1 and not entry.is_apart:
@@ -67,15 +67,16 @@ def _read_turns(
             if reading.continues_turn and turns
             else turns
         )
-    read = MessageEntry(
+    fault = entry.page_fault
+    message = MessageEntry(
         parse_stored_json(entry.message),
         entry.seq,
         origin,
         is_page_fault=entry.is_page_fault,
-        page_fault=_page_fault(entry),
+        page_fault=None if fault is None else msgspec.json.decode(fault, type=PageFaultCall),
         moved_media_ids=find_moved_media_ids(entry),
     )
-    return make_message_turns(read, resources, audience=audience, finds_media=finds_media)
+    return make_message_turns(message, resources, audience=audience, finds_media=finds_media)
 
 
 def find_calls(entry: StoredHistoryMessage) -> Iterator[TurnCall]:
@@ -85,9 +86,10 @@ def find_calls(entry: StoredHistoryMessage) -> Iterator[TurnCall]:
 
 
 def load_reading(entry: StoredHistoryMessage) -> EntryReading | None:
-    """Return the reading of a stored message, in the dialect in which it was received.
+    """Read a stored message again in the dialect in which it was received.
 
-    Returns `None` for a page fault, and for a message of an old version that stored no dialect.
+    Returns:
+        `None` for a page fault, and for a message of an old version that has stored no dialect.
     """
     if entry.dialect is None or entry.reading is None:
         return None
@@ -95,13 +97,11 @@ def load_reading(entry: StoredHistoryMessage) -> EntryReading | None:
     return read_stored(parse_stored_json(entry.sent), entry.dialect, entry.reading, pointer)
 
 
-def _page_fault(entry: StoredHistoryMessage) -> PageFaultCall | None:
-    fault = entry.page_fault
-    return None if fault is None else msgspec.json.decode(fault, type=PageFaultCall)
-
-
 def find_moved_media_ids(entry: StoredHistoryMessage) -> frozenset[str]:
-    """Return the ids of the resources to which the media in the texts of a message were moved."""
+    """Return the ids of the resources into which media in the texts of a message were moved.
+
+    A text that contained media may have become a resource too; its id is not among them.
+    """
     forms = load_forms(entry.inline_form).values()
     text_ids = {form.text_resource_id for form in forms}
     return frozenset(

@@ -1,8 +1,8 @@
-"""Runs work on large values in threads, a few at a time.
+"""Limits how much work runs in threads at the same time, by the size of the work and by project.
 
-Only one thread at a time runs Python code: forty threads that parse JSON delay each other and the
-event loop. So the number of threads is limited for all but short work. For long reads, each project
-has its own limit (`ProjectTurns`), so that no project delays the others.
+Because of the GIL, forty threads that parse JSON delay each other and the event loop. So the number
+of threads for larger values is limited (`LargeWork`). `ProjectTurns` also limits long reads of each
+project, so that no project delays the others.
 """
 
 import math
@@ -19,11 +19,13 @@ from app.models.limits import Limits
 from app.services.concurrency.client_disconnects import until_disconnect
 
 LARGE_BYTES = 1024 * 1024
-"""Work on values above this size takes long, and needs several times their size in memory."""
+"""The size in bytes above which work on a value takes long, and needs several times its size in
+memory."""
 
 QUICK_BYTES = 16 * 1024
-"""Work on texts up to this size takes little time, unless they have many values."""
+"""The size in bytes up to which work on JSON runs in the event loop, unless it has many values."""
 
+# The number of threads for values up to this size is not limited here.
 _SMALL_BYTES = 32 * 1024
 # The number of threads for values between `_SMALL_BYTES` and `LARGE_BYTES`.
 _MAX_MEDIUM = 2
@@ -40,31 +42,34 @@ def is_quick(*texts: bytes) -> bool:
     """Return True if work on JSON texts takes so little time that the event loop can do it.
 
     For most texts, starting a thread takes longer than the work. The number of values is estimated
-    from the separators, including those in strings.
+    from the commas and opening brackets, including those in strings.
     """
     if sum(map(len, texts)) > QUICK_BYTES:
         return False
-    marks = sum(text.count(b",") + text.count(b"[") + text.count(b"{") for text in texts)
-    return marks <= _QUICK_VALUES
+    estimated_values = sum(text.count(b",") + text.count(b"[") + text.count(b"{") for text in texts)
+    return estimated_values <= _QUICK_VALUES
 
 
 async def run_in_loop_if(
     is_quick: bool, work: Callable[[*_Arguments], _T], *arguments: *_Arguments
 ) -> _T:
-    """Call a function, in a thread unless `is_quick` is true, and return its result."""
+    """Call a function in the event loop if `is_quick` is true, otherwise in a thread."""
     return work(*arguments) if is_quick else await anyio.to_thread.run_sync(work, *arguments)
 
 
 class LargeWork:
-    """Runs work in threads. All services share one object, as the limits are for the process.
+    """Runs work on values in threads. All services of a process share one instance.
 
-    Large values have their own limit, so that work on small values does not wait for seconds. The
-    number of waiting requests is limited as well, because their bytes are in memory.
+    Large values have their own limit, so that work on smaller values does not wait for seconds. The
+    number of large values that wait is limited as well, because their bytes are in memory.
+
+    Args:
+        limits: The settings; `large_bodies` and `large_bodies_waiting` are used.
     """
 
     def __init__(self, limits: Limits) -> None:
         self._large_waiting = limits.large_bodies_waiting
-        # The number of threads is limited by the other two limiters.
+        # anyio limits threads to 40 by default. The next two limiters take the place of that limit.
         self._threads = anyio.CapacityLimiter(math.inf)
         self._medium = anyio.CapacityLimiter(_MAX_MEDIUM)
         self._large = anyio.CapacityLimiter(limits.large_bodies)
@@ -72,29 +77,33 @@ class LargeWork:
     async def run(
         self, size_bytes: int, work: Callable[[*_Arguments], _T], *arguments: *_Arguments
     ) -> _T:
-        """Call a function in a thread, after waiting for other calls; return its result.
+        """Wait until a thread is free for a value of this size, and call a function in it.
 
         Args:
-            size_bytes: The size of the data that the function processes.
+            size_bytes: The size of the value that the function processes.
             work: The function. It is not called if the client disconnects during the wait.
-            arguments: The arguments.
+            arguments: The arguments of the function.
+
+        Returns:
+            The result of the function.
 
         Raises:
             MalformedRequestError: The client has disconnected.
-            OverloadedError: The data is large, and too many large calls are waiting.
+            OverloadedError: The value is large, and too many large values are waiting.
         """
         limiter = self._choose_limiter(size_bytes)
         if limiter is None:
             return await anyio.to_thread.run_sync(work, *arguments)
-        async with AsyncExitStack() as turn:
+        async with AsyncExitStack() as stack:
             if limiter.available_tokens:
-                await turn.enter_async_context(limiter)
+                await stack.enter_async_context(limiter)
             else:
                 async with until_disconnect():
-                    await turn.enter_async_context(limiter)
+                    await stack.enter_async_context(limiter)
             return await anyio.to_thread.run_sync(work, *arguments, limiter=self._threads)
 
     def _choose_limiter(self, size_bytes: int) -> anyio.CapacityLimiter | None:
+        """Return the limiter for values of a size; `None` for small values, which do not wait."""
         if size_bytes <= _SMALL_BYTES:
             return None
         if size_bytes <= LARGE_BYTES:
@@ -106,33 +115,38 @@ class LargeWork:
 
 
 class ProjectTurns:
-    """Limits concurrent work of each project, and of all projects together.
+    """Limits the concurrent requests of each project, and of all projects together.
 
-    A project that has reached its limit leaves the next free turn to another project that waits.
+    If a project has reached its limit, a free slot goes to another project that waits.
 
     Args:
-        waiting: The maximum number of waiting requests of one project. Others get a 503.
-        at_once: The maximum number of concurrent turns of all projects.
-        of_project: The maximum number of concurrent turns of one project.
+        max_waiting: The maximum number of waiting requests of one project. Further ones get a 503.
+        max_running: The maximum number of concurrent requests of all projects.
+        max_per_project: The maximum number of concurrent requests of one project.
     """
 
     def __init__(
-        self, *, waiting: int = _MAX_WAITING, at_once: int = _PROJECTS_AT_ONCE, of_project: int = 1
+        self,
+        *,
+        max_waiting: int = _MAX_WAITING,
+        max_running: int = _PROJECTS_AT_ONCE,
+        max_per_project: int = 1,
     ) -> None:
-        self._waiting = waiting
-        self._of_project = of_project
-        self._projects: WeakValueDictionary[str, anyio.Semaphore] = WeakValueDictionary()
-        self._all = anyio.CapacityLimiter(at_once)
+        self._max_waiting = max_waiting
+        self._max_per_project = max_per_project
+        # A semaphore exists as long as a request of its project waits or runs.
+        self._semaphores: WeakValueDictionary[str, anyio.Semaphore] = WeakValueDictionary()
+        self._running = anyio.CapacityLimiter(max_running)
 
     @asynccontextmanager
     async def turn(self, project_id: str) -> AsyncIterator[None]:
-        """Wait for a turn of a project, and keep it during the block.
+        """Wait until a request of a project may run. The request counts during the block.
 
         Raises:
             OverloadedError: Too many requests of the project are waiting.
         """
-        project = self._projects.setdefault(project_id, anyio.Semaphore(self._of_project))
-        if project.statistics().tasks_waiting >= self._waiting:
+        semaphore = self._semaphores.setdefault(project_id, anyio.Semaphore(self._max_per_project))
+        if semaphore.statistics().tasks_waiting >= self._max_waiting:
             raise OverloadedError
-        async with project, self._all:
+        async with semaphore, self._running:
             yield

@@ -60,9 +60,9 @@ class ImageWork:
         self._memory = memory
         self._max_pixels = limits.image_pixels
         self._thread_turns = ProjectTurns(
-            waiting=_MAX_WAITING, at_once=_MAX_THREADS, of_project=_MAX_THREADS
+            max_waiting=_MAX_WAITING, max_running=_MAX_THREADS, max_per_project=_MAX_THREADS
         )
-        self._worker_turns = ProjectTurns(waiting=_MAX_WAITING, at_once=1)
+        self._worker_turns = ProjectTurns(max_waiting=_MAX_WAITING, max_running=1)
         self._worker = ImageWorker()
 
     @asynccontextmanager

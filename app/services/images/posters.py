@@ -68,7 +68,7 @@ class Posters:
     """Finds and stores posters."""
     memory: MemoryBudget
     _turns: ProjectTurns = field(
-        init=False, default_factory=lambda: ProjectTurns(waiting=64, at_once=1)
+        init=False, default_factory=lambda: ProjectTurns(max_waiting=64, max_running=1)
     )
 
     async def get(self, project_id: str, video: Resource) -> DerivedImage:

@@ -1,4 +1,4 @@
-"""The media of pages, for renderings."""
+"""Loads the medium of a memory page for `Renders.render_page`."""
 
 from app.services.pages.page_bodies import guess_url_mime_type
 from app.services.pages.page_views import PageView
@@ -15,16 +15,20 @@ from pagefault_dialects.model.resource import MediaHints, resource_kind
 
 
 async def load_page_medium(view: PageView) -> Medium | None:
-    """Return the medium that a page has at the level of a view; `None` if it has only text.
+    """Return the medium that a page has at the level of a view.
+
+    Returns:
+        `None` if the page has only text at this level.
 
     Raises:
-        NotFoundError: The resource was deleted.
+        NotFoundError: The resource with the medium was deleted.
     """
+    # The levels below REDUCED have only text.
     body = view.representation.body if view.representation and view.level <= Level.REDUCED else None
     if body is None or not body.is_media:
         return None
     if body.kind == "url":
-        return _remote_medium(body, view)
+        return _build_remote_medium(body, view)
     media = body.media
     if media is None:
         return None
@@ -47,8 +51,12 @@ async def load_page_medium(view: PageView) -> Medium | None:
     )
 
 
-def _remote_medium(body: Body, view: PageView) -> Medium | None:
-    """Return the medium at an address; its type follows from the page and the URL."""
+def _build_remote_medium(body: Body, view: PageView) -> Medium | None:
+    """Return the medium at the URL of a page, which is not read.
+
+    Its type is guessed from the modality of the page and from the URL. `None` for a modality that
+    is not a kind of medium.
+    """
     modality = view.page.fields.modality
     if modality not in ("image", "audio", "video"):
         return None

@@ -1,4 +1,8 @@
-"""The prompt of a session: the members of a model request beside `messages`, as system turns."""
+"""Reads the prompt of a session: the members of a model request that are not messages.
+
+Such members are `system`, `tools` and `model`. The system texts in them become system turns at the
+start of a rendering.
+"""
 
 from collections.abc import Sequence
 from dataclasses import replace
@@ -13,16 +17,17 @@ _MODEL_NAMES = ("model", "modelId")
 
 
 def read_prompt_turns(prompt: bytes, *, origin: str) -> Sequence[ComposedTurn]:
-    """Return the system messages of a prompt as turns.
+    """Return the system texts of a prompt as turns, without a `seq`.
 
     Args:
-        prompt: A JSON object with the members of a request beside its messages. `messages` has
-            its leading system messages.
-        origin: The origin of the turns.
+        prompt: A JSON object with the members of a model request. Its member `messages` has only
+            the leading system messages of the request.
+        origin: The path of the session, for the losses of a rendering.
     """
     members = parse_stored_json(prompt)
-    system = {name: members[name] for name in SYSTEM_NAMES if name in members}
-    messages = read_history_messages({**system, "messages": members.get("messages", [])}) or []
+    system_members = {name: members[name] for name in SYSTEM_NAMES if name in members}
+    request = {**system_members, "messages": members.get("messages", [])}
+    messages = read_history_messages(request) or []
     turns = (turn for message in messages for turn in read_turns(message, 0, origin))
     return [replace(turn, seq=None) for turn in turns if turn.role == "system"]
 
@@ -35,9 +40,9 @@ def read_prompt_model(prompt: bytes) -> str | None:
 
 
 def replace_system_turns(
-    prompt: Sequence[ComposedTurn], turns: Sequence[ComposedTurn]
+    prompt_turns: Sequence[ComposedTurn], turns: Sequence[ComposedTurn]
 ) -> Sequence[ComposedTurn]:
-    """Return turns whose leading system turns are replaced by those of a prompt, if it has any."""
-    if not prompt:
+    """Replace the leading system turns of a conversation by those of its prompt, if it has any."""
+    if not prompt_turns:
         return turns
-    return [*prompt, *dropwhile(lambda turn: turn.role == "system", turns)]
+    return [*prompt_turns, *dropwhile(lambda turn: turn.role == "system", turns)]

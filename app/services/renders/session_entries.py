@@ -1,4 +1,7 @@
-"""Reading the entries of sessions: all at once, or a *stretch* of consecutive ones."""
+"""Reads the entries of sessions for renderings: a whole session, or a *stretch* of its entries.
+
+A stretch is a run of consecutive entries that is small enough to be read in one query.
+"""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
@@ -23,15 +26,17 @@ from app.stores.records.unit_of_work import UnitOfWork
 from pagefault_dialects.errors import PayloadTooLargeError
 from pagefault_dialects.model.resource import Resource
 
-_ENTRIES_AT_ONCE = 200
+# The number of entries of one query of `read_entries`.
+_QUERY_ENTRIES = 200
+# The usual size of a stretch, by which `find_stretch_end` divides a session.
 _STRETCH_ENTRIES = 1_000
 _STRETCH_BYTES = 2 * 1024 * 1024
 MAX_TEXT_BYTES = 16 * 1024 * 1024
-"""The limit of the text of one rendered history."""
+"""The maximum size of the entries of one rendering, without their media."""
 
 
 class WholeSessionNeededError(Exception):
-    """A session cannot be rendered from a part of its entries; all of them have to be read."""
+    """A session cannot be rendered from a part of its entries. All of them have to be read."""
 
 
 async def load_session(
@@ -43,11 +48,19 @@ async def load_session(
     *,
     up_to: int | None = None,
 ) -> LoadedSession:
-    """Load a history, whole or up to the entry `up_to`. Entries in the cache are not read again.
+    """Load the entries of a session, and everything that their turns need.
+
+    Args:
+        records: Reads the entries and resources.
+        blobs: Reads structured contents and links.
+        project_id: The project.
+        session_id: The session.
+        turn_cache: The cache of entries and their turns. Entries in it are not read again.
+        up_to: The `seq` of the last entry to load; `None` for the newest entry.
 
     Raises:
         NotFoundError: The project has no such session.
-        PayloadTooLargeError: It is too long to be rendered at once.
+        PayloadTooLargeError: The session is too long to be rendered at once.
         StoreUnavailableError: A store did not answer.
     """
     turn_cache = turn_cache or TurnCache()
@@ -85,16 +98,16 @@ def read_entries(
     to_seq: int,
     since: int = 0,
 ) -> Sequence[StoredEntry]:
-    """Return the entries from `after_seq + 1` to `to_seq`. Entries in the cache are not read again.
+    """Return the entries after `after_seq`, up to and including `to_seq`.
 
     Args:
         unit: Reads the history.
         session_id: The session.
-        head: The head of its history.
-        turn_cache: The cache; gets the entries that were read.
+        head: The state of the session's history.
+        turn_cache: The cache of entries. Entries in it are not read again, and others are added.
         after_seq: The `seq` before the first entry.
         to_seq: The `seq` of the last entry.
-        since: Entries up to this `seq` do not count for the limit of size.
+        since: The `seq` after which the sizes of entries count for the limit.
 
     Raises:
         PayloadTooLargeError: The entries after `since` are too long to be rendered at once.
@@ -107,7 +120,7 @@ def read_entries(
     size_bytes = sum(entry_size_bytes(entry) for entry in entries if entry.seq > since)
     after_seq += len(entries)
     while after_seq < to_seq:
-        limit = min(_ENTRIES_AT_ONCE, to_seq - after_seq)
+        limit = min(_QUERY_ENTRIES, to_seq - after_seq)
         stretch = unit[SessionHistory].stretch(session_id, after_seq=after_seq, limit=limit)
         rows = [row for row in stretch.rows if row.seq <= to_seq]
         if not rows:
@@ -135,14 +148,14 @@ def read_entries(
 def find_stretch_end(
     unit: UnitOfWork, session_id: str, *, after_seq: int, to_seq: int, factor: int = 1
 ) -> int:
-    """Return the `seq` of the last entry of a stretch that is small enough to be read at once.
+    """Return the `seq` of the last entry of a stretch of the usual size.
 
     Args:
-        unit: Reads the history.
+        unit: Reads the sizes of entries.
         session_id: The session.
         after_seq: The `seq` before the stretch.
         to_seq: The largest `seq` to return.
-        factor: Multiplies the usual size of a stretch.
+        factor: The size of the stretch, as a multiple of the usual size.
     """
     limit, max_bytes = factor * _STRETCH_ENTRIES, factor * _STRETCH_BYTES
     rows = (

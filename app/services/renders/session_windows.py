@@ -1,14 +1,17 @@
-"""Windows of sessions: the entries that a frontier shows, and facts about the folded ones.
+"""Loads sessions for renderings without the old entries that are folded.
 
-A budget of tokens folds old steps of a session: its rendering has one message instead of them, with
-the number of steps. These numbers are cached (see `prefix_cache`), so the folded entries are not
-read. A window has the messages between the folded steps, and all entries after them. Its rendering
-has the same bytes as that of the whole session.
+If a rendering has a limit of tokens, old steps of a session are *folded*: one message replaces
+them, which says how many steps they are. The *frontier* of the session says which steps are folded.
 
-A session that is too long to be read at once is rendered in the same way. Everything before its
-newest 4 MiB is folded first: these entries are read in stretches, only to count them. A budget is
-smaller than 4 MiB. So the frontier moves on to the position at which it would be if all entries had
-been read.
+A *window* has the entries after the folded steps, and the messages between them. For the folded
+steps themselves it has only facts, such as their number. These facts are cached
+(`prefix_cache.py`), so the folded entries are not read. A rendering of the window has the same
+bytes as a rendering of the whole session.
+
+A session that is too long to be read at once is loaded in the same way. First everything before its
+newest 4 MiB is folded; these entries are read in stretches, one after the other, to compute the
+facts. A limit of tokens is always smaller than 4 MiB of text. So the rendering folds more than
+that, and does not depend on where the 4 MiB begin.
 """
 
 from collections.abc import Awaitable, Callable, Collection, Iterator, Mapping, Sequence
@@ -70,40 +73,43 @@ from pagefault_dialects.turns.sealed_turns import seal_turns
 _Result = TypeVar("_Result")
 
 _NEWEST_DIVISOR = 4
-"""If a session exceeds `max_bytes`, its newest entries are read, up to this fraction of it."""
+"""If a session is larger than `max_bytes`, its newest `max_bytes / 4` are not folded first."""
 _MAX_MESSAGE_CHARS = MAX_TEXT_BYTES // 4
-"""The limit of characters in the messages between folded steps."""
+"""The maximum number of characters of the messages between folded steps."""
 _MAX_STRETCH_FACTOR = 8
-"""The largest stretch of entries that is read at once, as a multiple of the usual one."""
+"""The size of the largest stretch that is read at once, as a multiple of the usual size."""
 
 
 @dataclass(frozen=True, slots=True)
 class SessionWindow(LoadedSession):
-    """A session whose beginning, the *prefix*, is folded; `entries` has the entries after it."""
+    """A session without the folded entries of its beginning, the *prefix*.
+
+    `entries` has the entries after the prefix.
+    """
 
     prefix: FoldedPrefix = NO_PREFIX
     """The facts of the prefix."""
     passages: Sequence[PrefixPassage] = ()
-    """The messages, steps and folded runs of steps into which the frontier divides the prefix."""
+    """The parts of the prefix at the frontier: messages, steps, and folded runs of steps."""
     visible: Mapping[int, StoredEntry] = field(default_factory=dict)
-    """The entries of messages and steps of the prefix that the frontier shows, by `seq`."""
+    """The entries of the prefix that are not folded, by `seq`."""
     min_frontier: Frontier = NOTHING_EVICTED
-    """The frontier from which the session is short enough to be read."""
+    """The frontier that folds enough for the session to be read at once."""
     freezes_turns: bool = False
     """True to leave the prefix as it is, even if later entries would change it."""
 
     @property
     def prefix_summary(self) -> PrefixSummary:
-        """The facts of the runs of steps in the prefix."""
+        """The counts of the folded runs of steps."""
         return self.prefix.summarize(self.passages)
 
     @property
     def orphans(self) -> Sequence[int]:
-        """The `seq` of answers in the prefix that have an added call."""
+        """The `seq` of the results in the prefix whose call was not recorded, but added."""
         return self.prefix.orphans
 
     def clamp_frontier(self, frontier: Frontier) -> Frontier:
-        """Return a frontier, moved to `min_frontier` if it is before that."""
+        """Return a frontier that folds at least as much as `min_frontier`."""
         if self.min_frontier == NOTHING_EVICTED:
             return frontier
         names = ("folded", "said_folded")
@@ -115,10 +121,14 @@ class SessionWindow(LoadedSession):
     def pair_turns(
         self, *, audience: Audience, pinned_results: Collection[int] = ()
     ) -> Sequence[ComposedTurn]:
-        """Return the turns of the history, with one step instead of each run of folded steps.
+        """Return the turns of the session, with one step in place of each run of folded steps.
+
+        Args:
+            audience: The reader of the turns.
+            pinned_results: See `LoadedSession.pair_turns`.
 
         Raises:
-            PrefixChangedError: An entry after the prefix changes it.
+            PrefixChangedError: An entry after the prefix changes a turn of the prefix.
         """
         recorded = {
             seq: self.read_entry_turns(entry, audience) for seq, entry in self.visible.items()
@@ -143,12 +153,12 @@ class _Request:
     session_id: str
     audience: Audience
     frontier: Frontier
-    folded: int
-    """The `seq` of the last entry of the prefix."""
+    fold_seq: int
+    """The `seq` of the last folded entry. The prefix ends there, or a little earlier."""
     up_to: int | None
-    """The `seq` of the last entry of the window; `None` for the newest one."""
+    """The `seq` of the last entry of the window; `None` for the newest entry."""
     stride: int
-    """See `SessionWindows.stride`."""
+    """See `SessionWindows.stride`; 0 to let the prefix end as late as possible."""
     _: KW_ONLY
     is_long: bool = False
     """True if the session is too long to be read at once."""
@@ -157,17 +167,16 @@ class _Request:
 
     @property
     def rendering_key(self) -> RenderingKey:
-        """The key of the prefixes in the cache. They are the same for all targets and options."""
+        """The key of the prefixes in the cache, which does not depend on a target or on options."""
         return "settled folds" if self.freezes_turns else "folds", RenderOptions()
 
 
 @dataclass(frozen=True, slots=True)
 class _VisiblePart:
-    """The part of a prefix that a frontier shows; see `SessionWindow` for the fields."""
+    """The part of a prefix that is not folded; see `SessionWindow` for the fields."""
 
     passages: Sequence[PrefixPassage] = ()
     entries: Sequence[StoredEntry] = ()
-    """The entries of those passages that are messages or referenced steps."""
     min_frontier: Frontier = NOTHING_EVICTED
 
 
@@ -175,17 +184,20 @@ _NOTHING_VISIBLE = _VisiblePart()
 
 
 @dataclass(frozen=True, slots=True)
-class _Part:
-    """Entries of a session after a prefix."""
+class _Stretch:
+    """Consecutive entries of a session after the longest prefix with computed facts.
+
+    The entries extend the prefix, until it reaches the fold. The last stretch has the entries of
+    the window.
+    """
 
     key: SessionKey
     """The key of the session in the cache of prefixes."""
     prefix: FoldedPrefix
-    """The longest prefix that is known so far."""
     entries: Sequence[StoredEntry]
     """The entries after the prefix."""
     visible: _VisiblePart
-    """What the frontier shows of the prefix, if these are the last entries."""
+    """The part of the prefix that is not folded; empty unless this is the last stretch."""
     resources: Mapping[str, Resource]
     """The resources that the entries refer to, by id."""
     last_seq: int
@@ -194,9 +206,9 @@ class _Part:
     """The cache of the turns of the entries."""
     _: KW_ONLY
     is_last: bool
-    """True if no entries of the window follow."""
-    is_complete: bool
-    """False if the size of a stretch has ended the part before the fold."""
+    """True if the stretch ends with the last entry of the window."""
+    is_at_fold: bool
+    """True if the stretch reaches the fold, so that no later stretch extends the prefix."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -212,7 +224,10 @@ class SessionWindows:
     turn_cache: TurnCache
     """Caches entries and their turns."""
     stride: int = 32
-    """The number of entries by which a prefix is extended, once it lacks twice as many."""
+    """Prefixes end at multiples of this number of entries.
+
+    A prefix is extended if the fold is more than twice as many entries behind its end.
+    """
     prefixes: PrefixCache[FoldedPrefix] = field(default_factory=PrefixCache)
     """Caches the facts of prefixes."""
     max_bytes: int = MAX_TEXT_BYTES
@@ -228,7 +243,7 @@ class SessionWindows:
         *,
         up_to: int | None,
     ) -> _Result:
-        """Load a session without its folded entries; return the result of `render` for it.
+        """Load a session without its folded entries, and return the result of `render`.
 
         If `render` needs the folded entries, it is called again with the whole session.
 
@@ -236,13 +251,14 @@ class SessionWindows:
             project_id: The project.
             session_id: The session.
             options: The options of the rendering.
-            frontier: The frontier.
-            render: Renders the session; raises `PrefixChangedError` if it needs folded entries.
-            up_to: The `seq` of the last entry to load; `None` for the newest one.
+            frontier: The frontier, which says which entries are folded.
+            render: Renders the loaded session. It raises `PrefixChangedError` if it needs folded
+                entries.
+            up_to: The `seq` of the last entry to load; `None` for the newest entry.
 
         Raises:
             NotFoundError: The project has no such session.
-            PayloadTooLargeError: It is too long to be rendered.
+            PayloadTooLargeError: The session is too long to be rendered.
             StoreUnavailableError: A store did not answer.
         """
         load = partial(self.load, project_id, session_id, options, frontier, up_to=up_to)
@@ -255,6 +271,7 @@ class SessionWindows:
         except PayloadTooLargeError:
             if options.max_tokens is None:
                 raise
+            # The second attempt accepts that late results do not change what is folded.
             for freezes_turns in (False, True):
                 window = await load(is_long=True, freezes_turns=freezes_turns)
                 with suppress(PrefixChangedError):
@@ -287,31 +304,34 @@ class SessionWindows:
         is_long: bool = False,
         freezes_turns: bool = False,
     ) -> LoadedSession | None:
-        """Return a session without its folded entries; `None` if it has to be read whole.
+        """Return a session without its folded entries.
 
         Args:
             project_id: The project.
             session_id: The session.
             options: The options of the rendering.
-            frontier: The frontier.
-            up_to: The `seq` of the last entry to load; `None` for the newest one.
+            frontier: The frontier, which says which entries are folded.
+            up_to: The `seq` of the last entry to load; `None` for the newest entry.
             is_long: True if the session is too long to be read at once.
-            freezes_turns: See `SessionWindow.freezes_turns`.
+            freezes_turns: See `SessionWindow.freezes_turns`; ignored unless `is_long`.
+
+        Returns:
+            `None` if all entries have to be read.
 
         Raises:
             NotFoundError: The project has no such session.
             StoreUnavailableError: A store did not answer.
         """
-        is_short = frontier.folded <= 2 * self.stride or options.max_text is not None
-        folded = frontier.folded if up_to is None else min(up_to, frontier.folded)
-        if is_short and not is_long:
+        # Short prefixes are not worth it, and cut texts may need entries before them.
+        needs_all = frontier.folded <= 2 * self.stride or options.max_text is not None
+        if needs_all and not is_long:
             return None
         request = _Request(
             project_id,
             session_id,
             options.audience,
             frontier,
-            folded,
+            frontier.folded if up_to is None else min(up_to, frontier.folded),
             up_to,
             self.stride,
             freezes_turns=is_long and freezes_turns,
@@ -319,45 +339,54 @@ class SessionWindows:
         try:
             if is_long:
                 request = await self._fold_long_session(request)
-            return await self._window(request)
+            return await self._load_window(request)
         except (WholeSessionNeededError, PrefixChangedError, PayloadTooLargeError):
             return None
 
     async def _fold_long_session(self, request: _Request) -> _Request:
-        """Return a request whose prefix ends where the newest entries can be read at once."""
+        """Return a request that folds so much that the other entries can be read at once."""
 
         def find_fold(unit: UnitOfWork) -> int:
             find_start = partial(
                 unit[HistorySizes].start_of_newest,
                 request.session_id,
-                after_seq=request.folded,
+                after_seq=request.fold_seq,
                 to=request.up_to,
             )
-            if find_start(max_bytes=self.max_bytes) == request.folded:
-                return request.folded
+            if find_start(max_bytes=self.max_bytes) == request.fold_seq:
+                return request.fold_seq
             return find_start(max_bytes=self.max_bytes // _NEWEST_DIVISOR)
 
-        folded = await self.records.read(request.project_id, find_fold)
-        return replace(request, folded=folded, stride=0, is_long=True)
+        fold_seq = await self.records.read(request.project_id, find_fold)
+        return replace(request, fold_seq=fold_seq, stride=0, is_long=True)
 
-    async def _window(self, request: _Request) -> SessionWindow:
-        """Return the window: the entries after the fold, and facts about the entries before it."""
-        part = await self._load(request, None)
+    async def _load_window(self, request: _Request) -> SessionWindow:
+        """Extend the cached prefix up to the fold, and load the entries after it.
+
+        Raises:
+            WholeSessionNeededError: No prefix was found, or its facts are not enough.
+        """
+        stretch = await self._read_stretch(request, None)
         factor = 1
-        while not part.is_last:
-            extended = await self._extend_prefix(request, part)
+        while not stretch.is_last:
+            extended = await self._extend_prefix(request, stretch)
             factor = 1 if extended is not None else 2 * factor
-            # If late changes are ignored, the last prefix depends on `folded`, so it is not cached.
-            is_cached = part.key.incarnation and not (request.freezes_turns and part.is_complete)
+            # With frozen turns, a prefix that reaches the fold is valid for this fold only.
+            is_cached = stretch.key.incarnation and not (
+                request.freezes_turns and stretch.is_at_fold
+            )
             if extended is not None and is_cached:
-                self.prefixes.put(part.key, request.rendering_key, extended)
-            latest = (part.key, extended or part.prefix)
-            # A prefix ends at the end of a step. If the stretch has no such end, read a larger one.
-            is_last = extended is None and (factor > _MAX_STRETCH_FACTOR or part.is_complete)
-            part = await self._load(request, latest, factor=factor, reads_rest=is_last)
-        if not part.prefix.seq:
+                self.prefixes.put(stretch.key, request.rendering_key, extended)
+            latest = (stretch.key, extended or stretch.prefix)
+            # A prefix ends at the end of a step. If the stretch has no such end, a larger stretch
+            # is read next, and finally all other entries.
+            reads_rest = extended is None and (factor > _MAX_STRETCH_FACTOR or stretch.is_at_fold)
+            stretch = await self._read_stretch(
+                request, latest, factor=factor, reads_rest=reads_rest
+            )
+        if not stretch.prefix.seq:
             raise WholeSessionNeededError
-        loaded = await self._load_contents(request, part)
+        loaded = await self._load_contents(request, stretch)
         return SessionWindow(
             loaded.session_id,
             loaded.entries,
@@ -368,35 +397,35 @@ class SessionWindows:
             loaded.prompt,
             loaded.links,
             is_beginning=False,
-            prefix=part.prefix,
-            passages=part.visible.passages,
-            visible={entry.seq: entry for entry in part.visible.entries},
-            min_frontier=part.visible.min_frontier,
+            prefix=stretch.prefix,
+            passages=stretch.visible.passages,
+            visible={entry.seq: entry for entry in stretch.visible.entries},
+            min_frontier=stretch.visible.min_frontier,
             freezes_turns=request.freezes_turns,
         )
 
-    async def _load(
+    async def _read_stretch(
         self,
         request: _Request,
         latest: tuple[SessionKey, FoldedPrefix] | None,
         *,
         factor: int = 1,
         reads_rest: bool = False,
-    ) -> _Part:
-        """Return the entries after the longest prefix that is cached or was just read.
+    ) -> _Stretch:
+        """Read the entries after the longest prefix, which is cached or was just computed.
 
         Args:
             request: The window.
-            latest: The prefix that was just read, with its session.
-            factor: Multiplies the usual size of a stretch.
-            reads_rest: True to read all entries to the end of the window.
+            latest: The prefix that was just computed, with the key of its session.
+            factor: The size of the stretch, as a multiple of the usual size.
+            reads_rest: True to read all entries up to the end of the window.
         """
         read = partial(
-            self._read, request=request, latest=latest, factor=factor, reads_rest=reads_rest
+            self._read_in_unit, request=request, latest=latest, factor=factor, reads_rest=reads_rest
         )
         return await self.records.read_snapshot(request.project_id, read)
 
-    def _read(
+    def _read_in_unit(
         self,
         unit: UnitOfWork,
         request: _Request,
@@ -404,13 +433,14 @@ class SessionWindows:
         *,
         factor: int,
         reads_rest: bool,
-    ) -> _Part:
-        session_id, folded, stride = request.session_id, request.folded, request.stride
+    ) -> _Stretch:
+        """Read a stretch in a snapshot of the records; see `_read_stretch`."""
+        session_id, fold_seq, stride = request.session_id, request.fold_seq, max(1, request.stride)
         head = require_found(unit[SessionHistory].history_head(session_id), "session")
         key, prefix = self._find_prefix(unit, request, head, latest)
         last_seq = head.last_seq if request.up_to is None else min(request.up_to, head.last_seq)
-        is_last = reads_rest or folded - prefix.seq <= 2 * stride
-        to_seq = end_seq = last_seq if is_last else folded // max(1, stride) * max(1, stride)
+        is_last = reads_rest or fold_seq - prefix.seq <= 2 * request.stride
+        to_seq = end_seq = last_seq if is_last else fold_seq // stride * stride
         turn_cache, visible = self.turn_cache, _NOTHING_VISIBLE
         if is_last:
             visible = self._read_visible(unit, request, head, prefix)
@@ -427,7 +457,7 @@ class SessionWindows:
         has_links = any(resource.mime_type == LINK_TYPE for resource in resources.values())
         if has_links and not request.is_long:
             raise WholeSessionNeededError
-        return _Part(
+        return _Stretch(
             key,
             prefix,
             entries,
@@ -436,7 +466,7 @@ class SessionWindows:
             last_seq,
             turn_cache,
             is_last=is_last,
-            is_complete=to_seq == end_seq,
+            is_at_fold=to_seq == end_seq,
         )
 
     def _find_prefix(
@@ -446,7 +476,11 @@ class SessionWindows:
         head: HistoryHead,
         latest: tuple[SessionKey, FoldedPrefix] | None,
     ) -> tuple[SessionKey, FoldedPrefix]:
-        """Return the key of the session, and the longer one of the cached prefix and `latest`."""
+        """Return the key of the session, and the longer of the cached prefix and `latest`.
+
+        Raises:
+            WholeSessionNeededError: The session cannot be cached.
+        """
         if head.incarnation is None and not request.is_long:
             # A session of an older version has no incarnation, which would distinguish it from a
             # later session of the same name.
@@ -459,38 +493,43 @@ class SessionWindows:
             request.audience,
             prompt.prompt if prompt else None,
         )
-        cached = self.prefixes.find(key, request.rendering_key, up_to=request.folded) or NO_PREFIX
+        cached = self.prefixes.find(key, request.rendering_key, up_to=request.fold_seq) or NO_PREFIX
         # If the keys differ, the prompt was changed, or another session has the id by now.
-        read = latest[1] if latest is not None and latest[0] == key else NO_PREFIX
-        return key, max(cached, read, key=lambda prefix: prefix.seq)
+        computed = latest[1] if latest is not None and latest[0] == key else NO_PREFIX
+        return key, max(cached, computed, key=lambda prefix: prefix.seq)
 
     def _read_visible(
         self, unit: UnitOfWork, request: _Request, head: HistoryHead, prefix: FoldedPrefix
     ) -> _VisiblePart:
-        """Return the messages and the steps of a prefix that a frontier shows."""
+        """Read the entries of a prefix that are not folded.
+
+        Raises:
+            PayloadTooLargeError: The messages between folded steps are too long.
+            WholeSessionNeededError: The result with a pinned page was not recorded in the prefix.
+        """
         index, frontier, min_frontier = prefix.index, request.frontier, NOTHING_EVICTED
         if request.is_long:
-            # Messages of the prefix, beside its steps, are folded as well: the oldest ones.
+            # The oldest messages of the prefix are folded too, if its messages are too long.
             said_folded = index.find_message_fold(_MAX_MESSAGE_CHARS)
-            min_frontier = Frontier(folded=request.folded, said_folded=said_folded)
+            min_frontier = Frontier(folded=request.fold_seq, said_folded=said_folded)
             said_folded = max(said_folded, frontier.said_folded)
             frontier = frontier.model_copy(update={"said_folded": said_folded})
-        pages = index.pages
-        pinned = unit[PinnedPageRecords].find_pinned(pages) if pages else ()
-        passages = index.passages_at(frontier, pinned)
+        pinned_pages = unit[PinnedPageRecords].find_pinned(index.pages) if index.pages else ()
+        passages = index.passages_at(frontier, pinned_pages)
         messages = [passage for passage in passages if isinstance(passage, PrefixMessage)]
         if not request.is_long and sum(message.chars for message in messages) > _MAX_MESSAGE_CHARS:
             raise PayloadTooLargeError("The messages between folded steps are too long.")
         steps = [passage for passage in passages if isinstance(passage, ReferencedStep)]
         # The newest answer with a pinned page is never evicted, so its step has to be read.
         has_unread_pin = any(
-            not step.turns and not step.pages.keys().isdisjoint(pinned) for step in steps
+            not step.turns and not step.pages.keys().isdisjoint(pinned_pages) for step in steps
         )
         if has_unread_pin and not request.freezes_turns:
             raise WholeSessionNeededError
-        turns = [turn for item in steps for turn in item.turns]
         seqs = {message.seq for message in messages}
-        seqs |= {turn.seq for turn in turns if isinstance(turn, RecordedTurn)}
+        seqs |= {
+            turn.seq for step in steps for turn in step.turns if isinstance(turn, RecordedTurn)
+        }
         read = partial(read_entries, unit, request.session_id, head, self.turn_cache)
         entries = [
             entry
@@ -499,14 +538,14 @@ class SessionWindows:
         ]
         return _VisiblePart(passages, entries, min_frontier)
 
-    async def _extend_prefix(self, request: _Request, part: _Part) -> FoldedPrefix | None:
-        """Return the prefix, extended by entries of a part.
+    async def _extend_prefix(self, request: _Request, stretch: _Stretch) -> FoldedPrefix | None:
+        """Extend the prefix by those entries of a stretch that later entries cannot change.
 
         Returns:
-            The longer prefix; `None` if later entries may change the first entry of the part.
+            The longer prefix; `None` if later entries may change the first entry of the stretch.
         """
-        prefix, audience = part.prefix, request.audience
-        loaded = await self._load_contents(request, part)
+        prefix, audience = stretch.prefix, request.audience
+        loaded = await self._load_contents(request, stretch)
 
         def extend() -> FoldedPrefix | None:
             sealed = seal_turns(
@@ -517,31 +556,36 @@ class SessionWindows:
             )
             if sealed is None:
                 return None
-            entries = [entry for entry in part.entries if entry.seq < sealed.next_seq]
+            entries = [entry for entry in stretch.entries if entry.seq < sealed.next_seq]
             recorded = {entry.seq: loaded.read_entry_turns(entry, audience) for entry in entries}
             return prefix.extend(sealed, recorded, stored_content_sizes(result_records(entries)))
 
-        return await self.resolver.run(extend, turns=len(part.entries))
+        return await self.resolver.run(extend, turns=len(stretch.entries))
 
-    async def _load_contents(self, request: _Request, part: _Part) -> LoadedSession:
-        """Return the entries of a part as a session, with their structured contents and links."""
-        results = result_records([*part.visible.entries, *part.entries])
-        sizes = {**part.prefix.structured_sizes, **stored_content_sizes(results)}
+    async def _load_contents(self, request: _Request, stretch: _Stretch) -> LoadedSession:
+        """Load the structured contents and the links of the entries of a stretch.
+
+        Raises:
+            WholeSessionNeededError: The structured contents are too large. Which of them are left
+                out depends on all entries.
+        """
+        results = result_records([*stretch.visible.entries, *stretch.entries])
+        sizes = {**stretch.prefix.structured_sizes, **stored_content_sizes(results)}
         if sum(sizes.values()) > MAX_STRUCTURED_BYTES and not request.is_long:
             raise WholeSessionNeededError
         project_id = request.project_id
         contents = await read_structured_contents(self.blobs, project_id, results) if sizes else {}
-        links = await read_links(self.blobs, project_id, part.resources)
+        links = await read_links(self.blobs, project_id, stretch.resources)
         return LoadedSession(
             request.session_id,
-            part.entries,
-            part.resources,
+            stretch.entries,
+            stretch.resources,
             contents,
-            part.turn_cache,
-            part.last_seq,
-            part.key.prompt,
+            stretch.turn_cache,
+            stretch.last_seq,
+            stretch.key.prompt,
             links,
-            is_beginning=not part.prefix.seq,
+            is_beginning=not stretch.prefix.seq,
         )
 
 

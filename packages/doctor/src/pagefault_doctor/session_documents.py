@@ -168,7 +168,7 @@ class SessionDocuments:
     budget: MemoryBudget
     # The text of a long session takes seconds of a processor.
     _turns: ProjectTurns = field(
-        init=False, default_factory=lambda: ProjectTurns(at_once=_DOCUMENTS_AT_ONCE)
+        init=False, default_factory=lambda: ProjectTurns(max_running=_DOCUMENTS_AT_ONCE)
     )
 
     async def write(self, project_id: str, session_id: str, *, has_files: bool = True) -> Document:

@@ -34,7 +34,7 @@ class Work:
 
 
 async def test_one_works_some_wait_and_the_rest_are_told_to_come_again() -> None:
-    work = Work(ProjectTurns(waiting=2))
+    work = Work(ProjectTurns(max_waiting=2))
     async with anyio.create_task_group() as tasks:
         for _ in range(5):
             tasks.start_soon(work.run, "p")
@@ -45,7 +45,7 @@ async def test_one_works_some_wait_and_the_rest_are_told_to_come_again() -> None
 
 
 async def test_projects_do_not_wait_for_each_other() -> None:
-    work = Work(ProjectTurns(waiting=1))
+    work = Work(ProjectTurns(max_waiting=1))
     async with anyio.create_task_group() as tasks:
         for project_id in ("p", "p", "q", "r"):
             tasks.start_soon(work.run, project_id)
@@ -56,7 +56,7 @@ async def test_projects_do_not_wait_for_each_other() -> None:
 
 
 async def test_who_goes_away_gives_the_place_back() -> None:
-    work = Work(ProjectTurns(waiting=1))
+    work = Work(ProjectTurns(max_waiting=1))
     async with anyio.create_task_group() as tasks:
         tasks.start_soon(work.run, "p")
         await anyio.wait_all_tasks_blocked()
@@ -72,7 +72,7 @@ async def test_who_goes_away_gives_the_place_back() -> None:
 
 
 async def test_project_that_has_all_turns_leaves_the_next_one_to_another() -> None:
-    turns = ProjectTurns(at_once=2, of_project=2)
+    turns = ProjectTurns(max_running=2, max_per_project=2)
     began: list[str] = []
     ends = [anyio.Event() for _ in range(5)]
 
