@@ -1,8 +1,8 @@
-"""Runs the tools that models call on the pages and resources of a project.
+"""Runs the memory tools, by which models read and write pages, texts and media.
 
-Handles name resources of the session or, with the scope `project`, of the project. The handle of a
-small medium names the entry that has the bytes. Page ids are also accepted in quotes, in a
-citation, or with a dot after them.
+A model names a medium by its *handle*: the id of a resource, or the entry of the history that has
+the bytes of a small medium. With the scope `session`, only resources of the session are found.
+Models copy page ids from texts, so an id is also accepted with quotes or punctuation around it.
 
 Source: design document `agents.md`, "Tools for models".
 """
@@ -56,17 +56,18 @@ from pagefault_dialects.tools.tool_arguments import (
 # The kinds of matches that `search_pages` lists after the pages.
 _OTHER_KINDS: frozenset[SearchKind] = frozenset({"tool_result", "message", "interaction", "file"})
 _MAX_OTHER_MATCHES = 3
-_OTHER_MATCHES_READ = 20
-_MAX_LISTED = 20
+# More are read than listed, because calls of memory tools are left out.
+_READ_OTHER_MATCHES = 20
+_MAX_LISTED_MEDIA = 20
 _MAX_OWNERS = 20
-_QUOTED_CHARS = 100
-# The tokens of the lines after a list: matches outside of pages, and the number of omitted lines.
+_MAX_QUERY_CHARS = 100
+# The tokens that are kept free for the lines after a list, such as the number of omitted lines.
 _LIST_END_TOKENS = 60
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class MemoryTools:
-    """The tools that models call."""
+    """The tools that models call. Implements `Tools`."""
 
     records: Records
     blobs: BlobStore
@@ -77,14 +78,14 @@ class MemoryTools:
     pages: Pages
     """Writes pages."""
     reader: TextReader
-    """Reads texts."""
+    """Runs `read_text`."""
     search: Search
     """Searches entries and files."""
 
     async def run(
         self, context: ToolContext, arguments: ToolArguments
     ) -> ToolCallResult | PreparedFault:
-        """Run a call; see `Tools.run`."""
+        """Run a call; see `Tools.run`. The type of the arguments says which tool is called."""
         tools: dict[type[ToolArguments], Callable[[ToolContext, Any], Any]] = {
             PageFaultArguments: self._page_fault,
             SearchPagesArguments: self._search_pages,
@@ -105,9 +106,9 @@ class MemoryTools:
             tool_call_id=context.call_id,
         )
         page_id = arguments.page_id
-        existing = await self.faults.find_mentioned_pages(context.project_id, page_id)
-        if page_id not in existing and len(existing) == 1:
-            [page_id] = existing
+        mentioned_ids = await self.faults.find_mentioned_pages(context.project_id, page_id)
+        if page_id not in mentioned_ids and len(mentioned_ids) == 1:
+            [page_id] = mentioned_ids
         try:
             return await self.faults.prepare(
                 context.project_id,
@@ -130,29 +131,29 @@ class MemoryTools:
             context.project_id, arguments.query, filters, cursor=None, limit=arguments.limit
         )
         other_lines = (
-            [] if arguments.modality else await self._find_outside_pages(context, arguments.query)
+            [] if arguments.modality else await self._search_history(context, arguments.query)
         )
         if hits:
             notice = [] if hits[0].has_all else ["No page has all of these words. These have some:"]
-            # To count tokens, the vocabulary may have to be loaded, so this runs in a thread.
+            # This runs in a thread, because counting tokens may load the vocabulary of the tokens.
             lines = await anyio.to_thread.run_sync(format_hits, hits)
             fitting = await _fit_lines(
                 context, lines, "{} more hits do not fit this answer: add a word."
             )
             return build_text_result("\n".join([*notice, *fitting, *other_lines]))
-        words = quote_short(arguments.query, _QUOTED_CHARS)
+        words = quote_short(arguments.query, _MAX_QUERY_CHARS)
         no_hits = f"No page has any of these words: {words}."
         return build_text_result(
             "\n".join([no_hits, *other_lines]) if other_lines else f"{no_hits} Try others."
         )
 
-    async def _find_outside_pages(self, context: ToolContext, query: str) -> Sequence[str]:
-        """Return lines for entries and files of the session that match a query."""
+    async def _search_history(self, context: ToolContext, query: str) -> Sequence[str]:
+        """Return a line for each entry and file of the session that matches a query, at most 3."""
         request = SearchRequest(query, _OTHER_KINDS, context.session_id)
-        found = await self.search.search(
-            context.project_id, request, cursor=None, limit=_OTHER_MATCHES_READ
+        results = await self.search.search(
+            context.project_id, request, cursor=None, limit=_READ_OTHER_MATCHES
         )
-        matches = (match for match in found.hits if not _is_memory_call(match))
+        matches = (match for match in results.hits if not _is_memory_call(match))
         lines = list(map(format_match, islice(matches, _MAX_OTHER_MATCHES)))
         return ["Not in a page, but in this session:", *lines] if lines else []
 
@@ -169,19 +170,19 @@ class MemoryTools:
         resource = await self._find_resource(context, arguments.ref)
         if is_textual(resource.mime_type):
             return build_text_result(f"{format_resource(resource)}\nIt is a text: use read_text.")
-        words = await self._find_page_about(context, resource)
+        page_lines = await self._describe_page(context, resource)
         if arguments.level >= Level.ABSTRACT:
-            return build_text_result("\n".join([format_resource(resource), *words]))
+            return build_text_result("\n".join([format_resource(resource), *page_lines]))
         link: dict[str, JsonValue] = {
             "type": "resource_link",
             "uri": resource.uri,
             "mimeType": resource.mime_type,
         }
-        blocks: list[JsonValue] = [link, *({"type": "text", "text": word} for word in words)]
+        blocks: list[JsonValue] = [link, *({"type": "text", "text": line} for line in page_lines)]
         return ToolCallResult(blocks, {resource.resource_id: resource})
 
-    async def _find_page_about(self, context: ToolContext, resource: Resource) -> Sequence[str]:
-        """Return a line that names a page about a medium, if there is one."""
+    async def _describe_page(self, context: ToolContext, resource: Resource) -> Sequence[str]:
+        """Return a line that names a page with a medium; no line if no page has the medium."""
         owners = await self.records.read(
             context.project_id,
             lambda unit: unit[ResourceRecords].list_owners(resource.resource_id, limit=_MAX_OWNERS),
@@ -231,24 +232,29 @@ class MemoryTools:
         session_id = arguments.session or context.session_id
         if session_id != context.session_id and context.scope == "session":
             raise WrongArgumentsError("Only this session's media can be listed: leave session out.")
-        found = await self.records.read(
+        resources = await self.records.read(
             context.project_id,
             lambda unit: unit[SessionResourceRecords].newest(
-                session_id, kind=arguments.kind, limit=_MAX_LISTED + 1
+                session_id, kind=arguments.kind, limit=_MAX_LISTED_MEDIA + 1
             ),
         )
-        if not found:
+        if not resources:
             kind = f" of kind {arguments.kind}" if arguments.kind else ""
             return build_text_result(f"There are no stored media{kind}.")
-        lines = [format_resource(item) for item in found[:_MAX_LISTED]]
+        lines = [format_resource(resource) for resource in resources[:_MAX_LISTED_MEDIA]]
         fitting = await _fit_lines(
             context, lines, "{} more do not fit this answer: ask for one kind."
         )
-        more = [f"There are more than these {_MAX_LISTED}: ask for one kind."]
-        return build_text_result("\n".join([*fitting, *(more if len(found) > _MAX_LISTED else [])]))
+        if len(resources) > _MAX_LISTED_MEDIA:
+            fitting.append(f"There are more than these {_MAX_LISTED_MEDIA}: ask for one kind.")
+        return build_text_result("\n".join(fitting))
 
     async def _load_content(self, context: ToolContext, ref: str) -> tuple[str, str]:
-        """Return the MIME type of a medium, and the content of a page with it."""
+        """Return the MIME type of a medium, and its content for a new page.
+
+        The content is the text, a data URI with the bytes of a small medium, or the reference of a
+        resource.
+        """
         medium = await self._find_inline_medium(context, ref)
         if medium is None:
             resource = await self._find_resource(context, ref)
@@ -268,15 +274,21 @@ class MemoryTools:
         return resource
 
 
-async def _fit_lines(context: ToolContext, lines: Sequence[str], notice: str) -> Sequence[str]:
-    """Return the lines that fit into a result, and a last line with the number of the others."""
+async def _fit_lines(context: ToolContext, lines: Sequence[str], notice: str) -> list[str]:
+    """Return the first lines that fit into a result, and a notice if others are left out.
+
+    Args:
+        context: The limit of tokens.
+        lines: The lines.
+        notice: The text of the notice, with `{}` in place of the number of omitted lines.
+    """
     max_tokens = context.max_tokens - _LIST_END_TOKENS
     fitting = await anyio.to_thread.run_sync(lines_within, lines, max_tokens)
-    omitted = len(lines) - len(fitting)
-    return [*fitting, *([notice.format(omitted)] if omitted else [])]
+    omitted_count = len(lines) - len(fitting)
+    return [*fitting, *([notice.format(omitted_count)] if omitted_count else [])]
 
 
 def _is_memory_call(match: SearchMatch) -> bool:
-    """Return True if a match is a call of these tools or its result, which only repeat texts."""
+    """Return True if a match is a call of a memory tool, or its result. They only repeat texts."""
     texts = f"{match.title} {match.snippet}"
     return match.kind in ("message", "tool_result") and any(name in texts for name in TOOLS)

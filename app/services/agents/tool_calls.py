@@ -1,8 +1,8 @@
-"""Runs single calls of the memory tools: appends call and answer, and renders the answer.
+"""Runs one call of a memory tool: appends the call and its answer, and renders the answer.
 
-The answer to a call with wrong arguments names the call to make instead. It is appended like any
-other answer. If a store fails, nothing is appended: the answer asks the model to repeat the call
-or, if the store is full, to tell the user.
+If the arguments are wrong, the answer names the call to make instead. It is appended like any other
+answer. If a store fails, nothing is appended. The answer then asks the model to repeat the call or,
+if the store is full, to tell the user.
 
 Source: design document `agents.md`, "Tools for models".
 """
@@ -42,9 +42,9 @@ class ToolCalls:
 
     records: Records
     calls: CallPreparer
-    """Runs the calls."""
+    """Runs calls."""
     renders: ToolResultRenders
-    """Renders their answers."""
+    """Renders answers."""
     bodies: RequestBodies
     """Reads the bodies of requests."""
     limits: Limits
@@ -52,17 +52,19 @@ class ToolCalls:
     async def run(
         self, project_id: str, session_id: str, body: AsyncIterator[bytes]
     ) -> RenderedBody:
-        """Run a call, and return its answer as a message. A repeated call is not run again.
+        """Run a call, and return its answer as a message of the target.
+
+        A call that was run before is not run again. Its stored answer is returned.
 
         Args:
             project_id: The caller's project.
-            session_id: The session of the call and its answer.
-            body: A `ToolCallRequest` as JSON.
+            session_id: The session to which the call and the answer are appended.
+            body: The bytes of a `ToolCallRequest` as JSON.
 
         Raises:
             InvalidJsonError, InvalidPayloadError, PayloadTooLargeError: The body is invalid, or the
                 service cannot sign URLs.
-            ConflictError: Another call of the session has this id, or the call is running.
+            ConflictError: Another call of the session has this id, or the call is still running.
         """
         async with self.bodies.read(body, partial(read_tool_call, limits=self.limits)) as request:
             return await self.run_request(project_id, session_id, request)
@@ -71,7 +73,7 @@ class ToolCalls:
         self, project_id: str, session_id: str, request: ToolCallRequest
     ) -> RenderedBody:
         """Run a parsed call; see `run`."""
-        # The tools return long texts in pieces. The rendering must not cut these again.
+        # The tools return long texts in pieces, which the rendering must not cut again.
         options = replace(request.options(), max_text=None)
         query = RenderQuery(request.target, options)
         try:
@@ -83,15 +85,21 @@ class ToolCalls:
             return await self.renders.render_text(project_id, request.id, request.name, text, query)
 
     async def _run_once(self, project_id: str, session_id: str, request: ToolCallRequest) -> int:
-        """Run a call, unless it was run before; return the `seq` of its answer."""
+        """Run a call, unless it was run before; return the `seq` of its answer.
+
+        Raises:
+            ConflictError: Another call of the session has this id, or the call is still running.
+        """
+        # Providers may use an id again, so the number of the call among those with its id is part
+        # of the idempotency key.
         position = await self.records.read(
             project_id, lambda unit: find_answer_position(unit, session_id, request.id)
         )
         call = identify_call(project_id, session_id, request, position.number)
         try:
-            async with Idempotency(self.records).claim(call, utc_now()) as answer:
-                if answer is not None:
-                    return int(answer)
+            async with Idempotency(self.records).claim(call, utc_now()) as stored_seq:
+                if stored_seq is not None:
+                    return int(stored_seq)
                 prepared = await self.calls.prepare(project_id, session_id, request, request)
 
                 def append(unit: UnitOfWork) -> int:
@@ -121,7 +129,7 @@ class ToolCalls:
 
 
 def read_tool_call(body: bytes, *, limits: Limits) -> ToolCallRequest:
-    """Return a call from a body. A long body needs a thread.
+    """Parse and validate the body of a request. Call this in a thread if the body is long.
 
     Raises:
         InvalidJsonError, InvalidPayloadError, PayloadTooLargeError: The body is invalid.

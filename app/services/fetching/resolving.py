@@ -1,9 +1,9 @@
-"""Resolves host names. No other module calls the resolver of the system.
+"""Resolves the host names of URLs to fetch. No other module calls the resolver of the system.
 
-This resolver blocks, and cannot be cancelled. If the name servers do not answer, it returns only
-after the timeout of the system. So each lookup runs in a new thread, and not in a thread of the
-event loop's pool, which other lookups and the database client need. Even if the caller was
-cancelled, its slot is occupied until the thread ends, so that blocked lookups are counted.
+`socket.getaddrinfo` blocks, and cannot be cancelled. If the name servers do not answer, it returns
+only after the timeout of the system. So each lookup runs in a thread of its own, not in the thread
+pool of the event loop, which the database client needs. The number of these threads is limited. A
+lookup counts until its thread ends, even if its caller was cancelled.
 """
 
 import asyncio
@@ -24,28 +24,28 @@ from app.services.fetching.targets import IPAddress
 Resolve: TypeAlias = Callable[[str, str, int], Awaitable[Sequence[IPAddress]]]
 """Returns the addresses of a host, in order of preference, or raises `OSError`.
 
-Called with the project, the host and the port.
+The arguments are the project, the host and the port.
 """
 
 LOOKUP = "host-lookup"
-"""The name of lookup threads."""
+"""The name of the threads of lookups."""
 
-_PER_PROJECT = 4
-_IN_ALL = 64
+_LOOKUPS_PER_PROJECT = 4
+_MAX_LOOKUPS = 64
 
-_Answer: TypeAlias = "asyncio.Future[tuple[IPAddress, ...]]"
+_AddressFuture: TypeAlias = "asyncio.Future[tuple[IPAddress, ...]]"
 
 
 class FetchSlots:
-    """Limits the concurrent operations of each project, and of all projects. Not thread-safe.
+    """Limits the concurrent lookups or fetches of each project, and of all projects.
 
-    An operation on a foreign server may take a long time. If a project has used all of its slots,
-    its next operation waits a short time for one of them. It cannot use slots of other projects.
+    An operation on a server of others may take a long time. If all slots of a project are in use,
+    its next operation waits a short time for one of them. The object is not thread-safe.
 
     Args:
-        per_project: The number of slots of one project, and of its tasks that may wait.
+        per_project: The number of slots of one project. As many of its operations may wait.
         in_all: The number of slots of all projects together.
-        wait_seconds: The time that a task waits for a slot.
+        wait_seconds: The time that an operation waits for a slot.
     """
 
     def __init__(self, *, per_project: int, in_all: int, wait_seconds: float) -> None:
@@ -73,20 +73,21 @@ class FetchSlots:
         """Acquire a slot of a project; `release` frees it.
 
         Raises:
-            FetchesBusyError: No slot became free in time, or too many tasks of the project wait.
+            FetchesBusyError: No slot became free in time, or too many operations of the project
+                wait.
         """
         if not self._is_free(project_id):
             await self._wait(project_id)
         self._slots_in_use[project_id] += 1
 
     def release(self, project_id: str) -> None:
-        """Free a slot."""
+        """Free a slot of a project, and wake all operations that wait."""
         self._slots_in_use -= Counter([project_id])
         freed, self._freed = self._freed, anyio.Event()
         freed.set()
 
     async def _wait(self, project_id: str) -> None:
-        """Wait for a free slot. No other task runs before the caller acquires it."""
+        """Wait until a slot is free. The caller acquires the slot without an `await` in between."""
         if self._waiting[project_id] >= self._per_project:
             raise FetchesBusyError
         self._waiting[project_id] += 1
@@ -96,7 +97,7 @@ class FetchSlots:
                     await self._freed.wait()
         finally:
             self._waiting -= Counter([project_id])
-        # The timeout may have ended at the moment at which a slot became free, so check again.
+        # A slot may have become free at the moment of the timeout.
         if not self._is_free(project_id):
             raise FetchesBusyError
 
@@ -108,7 +109,7 @@ class FetchSlots:
 
 
 class HostResolver:
-    """The system's resolver, which also reads unusual spellings of addresses (`0x7f.1`).
+    """Calls the resolver of the system, which also reads unusual spellings of addresses (`0x7f.1`).
 
     Args:
         wait_seconds: The time that a lookup waits for a slot.
@@ -116,7 +117,7 @@ class HostResolver:
 
     def __init__(self, *, wait_seconds: float) -> None:
         self._slots = FetchSlots(
-            per_project=_PER_PROJECT, in_all=_IN_ALL, wait_seconds=wait_seconds
+            per_project=_LOOKUPS_PER_PROJECT, in_all=_MAX_LOOKUPS, wait_seconds=wait_seconds
         )
 
     async def __call__(self, project_id: str, host: str, port: int) -> tuple[IPAddress, ...]:
@@ -124,52 +125,56 @@ class HostResolver:
 
         Raises:
             OSError: The name does not resolve.
-            FetchesBusyError: Too many lookups of the project, or of all, are pending.
+            FetchesBusyError: Too many lookups of the project, or of all projects, are running.
         """
         await self._slots.acquire(project_id)
         loop = asyncio.get_running_loop()
-        answer: _Answer = loop.create_future()
-        ended = partial(self._ended, project_id, answer)
+        future: _AddressFuture = loop.create_future()
+        finish = partial(self._finish, project_id, future)
         try:
             # A daemon thread, so that a blocked lookup does not delay the end of the process.
             Thread(
-                target=_look_up, name=LOOKUP, args=(host, port, loop, ended), daemon=True
+                target=_look_up, name=LOOKUP, args=(host, port, loop, finish), daemon=True
             ).start()
         except BaseException:
             self._slots.release(project_id)
             raise
-        return await answer
+        return await future
 
-    def _ended(
-        self, project_id: str, answer: _Answer, outcome: tuple[IPAddress, ...] | Exception
+    def _finish(
+        self, project_id: str, future: _AddressFuture, outcome: tuple[IPAddress, ...] | Exception
     ) -> None:
+        """Free the slot of a lookup, and pass its outcome to the caller. Runs in the event loop."""
         self._slots.release(project_id)
-        if answer.done():
+        if future.done():
             # The caller was cancelled.
             return
         if isinstance(outcome, Exception):
-            answer.set_exception(outcome)
-            # Mark the error as retrieved, in case the caller is cancelled now.
-            answer.exception()
+            future.set_exception(outcome)
+            # If the caller is cancelled now, nobody reads the error. This call prevents a warning
+            # of asyncio about that.
+            future.exception()
         else:
-            answer.set_result(outcome)
+            future.set_result(outcome)
 
 
 def _look_up(
     host: str,
     port: int,
     loop: asyncio.AbstractEventLoop,
-    ended: Callable[[tuple[IPAddress, ...] | Exception], None],
+    finish: Callable[[tuple[IPAddress, ...] | Exception], None],
 ) -> None:
-    """Resolve a host in a thread, and pass the outcome to the event loop."""
+    """Resolve a host, and call `finish` in the event loop with the addresses or the error."""
     outcome: tuple[IPAddress, ...] | Exception
     try:
-        answers = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)
-        outcome = tuple(dict.fromkeys(ip_address(answer[4][0]) for answer in answers))
+        entries = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)
+        outcome = tuple(
+            dict.fromkeys(ip_address(socket_address[0]) for *_, socket_address in entries)
+        )
     except Exception as exc:  # noqa: BLE001 - the caller raises it
         outcome = exc
     try:
-        loop.call_soon_threadsafe(ended, outcome)
+        loop.call_soon_threadsafe(finish, outcome)
     except RuntimeError:
         # The event loop was closed meanwhile.
         return

@@ -1,8 +1,9 @@
-"""Resolution of turns for a target: eviction of old turns, and the media ladder.
+"""Resolves the turns of a conversation for a target, the step of a rendering before its messages.
 
-The *media ladder* decides for each medium whether it is sent, replaced, or described in a line.
+If there is a limit of tokens, old turns are evicted. Then media are loaded, and the *media ladder*
+decides for each medium whether it is sent, replaced by a smaller copy, or described in a line.
 
-Source: design document `providers.md`, degradation ladder; `context`, "Budget".
+Source: design document `providers.md`, degradation ladder; `context.md`, "Budget".
 """
 
 from collections.abc import Callable, Collection, Sequence
@@ -42,10 +43,13 @@ from pagefault_dialects.targets.tokens import estimate_text_bytes
 from pagefault_dialects.turns.handles import add_handles
 from pagefault_dialects.turns.text_limits import shorten_texts
 
+# The time for which signed URLs are valid, counted from the start of the current hour.
 _URL_HOURS = 2
-# Rendering is Python code, of which one thread runs at a time. More threads only slow down others.
+# Rendering is Python code, and the GIL lets one thread run at a time. More threads would only delay
+# each other.
 _THREADS = 2
-# Longer conversations are processed one at a time, so that short ones do not wait for them.
+# Conversations with more turns than this are processed one at a time, in a thread of their own, so
+# that short conversations do not wait for them.
 _SHORT_TURNS = 1_000
 
 _Result = TypeVar("_Result")
@@ -53,14 +57,14 @@ _Result = TypeVar("_Result")
 
 @dataclass(frozen=True, slots=True)
 class _PreparedTurns:
-    """Turns, with everything that is known before their media are loaded."""
+    """Turns that are ready for the loading of their media."""
 
     turns: Sequence[ComposedTurn]
-    """The turns, with lines of text beside their media."""
+    """The turns, with the lines of text that the target needs beside media."""
     max_base64: int
-    """The maximum length of their media as base64, in characters."""
+    """The maximum length of all media together, as base64, in characters."""
     resolved: ResolvedTurns | None
-    """The result, if there are no media that have to be loaded."""
+    """The resolved turns, if they have no media that have to be loaded."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -69,8 +73,9 @@ class TurnResolver:
 
     records: Records
     media_loader: MediaLoader
-    """Loads media, and finds damaged ones."""
+    """Loads media, and finds damaged media."""
     links: LinkSigner
+    """Signs the URLs of media."""
     content_base_url: str | None
     """The base of signed URLs; `None` if providers cannot reach this service."""
     limits: Limits
@@ -83,11 +88,11 @@ class TurnResolver:
     )
 
     async def run(self, work: Callable[[], _Result], *, turns: int = 0) -> _Result:
-        """Call a pure function in one of the few threads for renderings; return its result.
+        """Call a pure function in one of the few threads for renderings, and return its result.
 
         Args:
             work: The function.
-            turns: The approximate number of turns that it reads.
+            turns: The approximate number of turns that the function reads.
 
         Raises:
             MalformedRequestError: The client has disconnected, so the function was not called.
@@ -99,11 +104,11 @@ class TurnResolver:
     async def free(self, sequences: list[Sequence[object]], *, turns: int) -> None:
         """Free the objects of a long session one by one, in a thread.
 
-        If a million objects were freed at once, no other thread could run during that time.
+        Python frees a list of a million objects at once, and runs no other thread in the meantime.
 
         Args:
-            sequences: The objects; the caller has no other reference. The list is emptied.
-            turns: The number of turns of the session.
+            sequences: The objects. The caller has no other reference to them. The list is emptied.
+            turns: The number of turns of the session. A short session is left to the caller.
         """
         if turns > _SHORT_TURNS:
             await self.run(partial(_free, sequences), turns=turns)
@@ -119,19 +124,19 @@ class TurnResolver:
         is_whole: bool,
         prefix_summary: PrefixSummary = EMPTY_PREFIX_SUMMARY,
     ) -> tuple[ResolvedTurns, Frontier]:
-        """Resolve turns within the limits of the options.
+        """Resolve turns, and evict as many of them as the limits of the options require.
 
         Args:
             project_id: The caller's project.
             turns: The turns.
             profile: The profile of the target.
             options: The options with the limits.
-            frontier: The position up to which turns are evicted.
+            frontier: How far the turns are evicted at least.
             is_whole: True if these are all turns of a conversation.
             prefix_summary: Counts of folded steps that are not among the turns.
 
         Returns:
-            The resolved turns, and the frontier, which was moved as far as the limits need.
+            The resolved turns, and the frontier up to which they are evicted.
 
         Raises:
             MalformedRequestError: The client has disconnected, so the rendering was ended.
@@ -145,10 +150,10 @@ class TurnResolver:
             evicted = await self.run(partial(history.turns_at, frontier), turns=len(turns))
             resolved = await self._resolve(project_id, evicted, profile, options, is_whole=is_whole)
             move = partial(next_frontier, history, frontier, resolved)
-            moved = await self.run(move, turns=len(turns))
-            if moved == frontier:
+            moved_frontier = await self.run(move, turns=len(turns))
+            if moved_frontier == frontier:
                 return resolved, frontier
-            frontier = moved
+            frontier = moved_frontier
 
     async def resolve_part(
         self,
@@ -159,10 +164,10 @@ class TurnResolver:
         *,
         is_first: bool,
     ) -> tuple[ResolvedTurns, PartSize]:
-        """Resolve a part of a conversation without the other parts; return it with its size.
+        """Resolve a part of a conversation without the other parts.
 
-        The result is the same as in the whole conversation if `has_room` is true for the sum of the
-        sizes of all parts.
+        The turns are the same as in the whole conversation, if `has_room` returns True for the sum
+        of the sizes of all parts.
 
         Args:
             project_id: The caller's project.
@@ -170,6 +175,9 @@ class TurnResolver:
             profile: The profile of the target.
             options: The options.
             is_first: True for the first part.
+
+        Returns:
+            The resolved turns, and the size of the part.
 
         Raises:
             MalformedRequestError: The client has disconnected, so the rendering was ended.
@@ -182,7 +190,13 @@ class TurnResolver:
         return resolved, size
 
     def has_room(self, size: PartSize, profile: Profile, options: RenderOptions) -> bool:
-        """Return True if a conversation of this size can have all its media in one rendering."""
+        """Return True if all media of a conversation fit into one rendering.
+
+        Args:
+            size: The sum of the sizes of all parts of the conversation.
+            profile: The profile of the target.
+            options: The options with the limits.
+        """
         max_base64 = base64_length(self.limits.inline_bytes)
         has_few_media = size.inline_media <= MAX_IN_MEMORY
         return has_few_media and has_room(size, profile, options, max_base64)
@@ -194,7 +208,7 @@ class TurnResolver:
         turns: Sequence[ComposedTurn],
         options: RenderOptions,
     ) -> Sequence[ComposedTurn]:
-        """Cut the texts of answers to the option `maxText`, if it is set.
+        """Cut the texts of tool results to the length of the option `maxText`, if it is set.
 
         Args:
             project_id: The caller's project.
@@ -208,12 +222,12 @@ class TurnResolver:
         max_chars = options.max_text
         if max_chars is None:
             return turns
-        blobs = self.media_loader.blobs
-        whole = await read_whole_texts(
-            self.records, blobs, project_id, session_id, turns, max_chars
+        # The texts in the turns may be previews, so the texts from which they were made are read.
+        whole_texts = await read_whole_texts(
+            self.records, self.media_loader.blobs, project_id, session_id, turns, max_chars
         )
-        work = partial(shorten_texts, turns, max_chars, whole)
-        return await self.run(work, turns=len(turns))
+        shorten = partial(shorten_texts, turns, max_chars, whole_texts)
+        return await self.run(shorten, turns=len(turns))
 
     async def load_history(
         self,
@@ -223,15 +237,19 @@ class TurnResolver:
         options: RenderOptions,
         prefix_summary: PrefixSummary = EMPTY_PREFIX_SUMMARY,
     ) -> EvictableTurns:
-        """Return the turns of a conversation, prepared for eviction, after reading pinned pages."""
+        """Prepare the turns of a conversation for eviction.
+
+        The ids of pinned pages are read first, because the newest result with a pinned page is
+        never evicted.
+        """
         page_ids = find_faulted_pages(turns)
-        pinned: Collection[str] = ()
+        pinned_pages: Collection[str] = ()
         if page_ids:
-            pinned = await self.records.read(
+            pinned_pages = await self.records.read(
                 project_id, lambda unit: unit[PinnedPageRecords].find_pinned(page_ids)
             )
-        work = partial(prepare_eviction, turns, profile, options, pinned, prefix_summary)
-        return await self.run(work, turns=len(turns))
+        prepare = partial(prepare_eviction, turns, profile, options, pinned_pages, prefix_summary)
+        return await self.run(prepare, turns=len(turns))
 
     async def _resolve(
         self,
@@ -275,9 +293,9 @@ class TurnResolver:
         *,
         is_whole: bool,
     ) -> _PreparedTurns:
-        """Add the lines beside media, and compute the limit of media. Resolve turns without media.
+        """Add the lines that the target needs, and compute the limit of media.
 
-        A pure function, which runs in a thread.
+        Turns without media are resolved at once. This is a pure function, for a thread.
         """
         turns = measure_media(turns)
         if options.handles:
@@ -295,11 +313,11 @@ class TurnResolver:
         return _PreparedTurns(turns, max_base64, ladder.resolve(turns, LoadedMedia()))
 
     def _make_signer(self, project_id: str, options: RenderOptions) -> Sign | None:
-        """Return a function from the id of a resource to its signed URL, if the options need it."""
+        """Return a function that signs the URL of a resource; `None` if media are sent inline."""
         if options.media != "signed-url" or self.content_base_url is None:
             return None
         base_url = self.content_base_url
-        # All URLs of one hour expire at the same time, so equal requests return equal bytes.
+        # All URLs of one hour expire at the same time, so equal requests get equal responses.
         hour = utc_now().replace(minute=0, second=0, microsecond=0)
         expires_at = hour + timedelta(hours=_URL_HOURS)
 
@@ -311,6 +329,7 @@ class TurnResolver:
 
 
 def _free(sequences: list[Sequence[object]]) -> None:
+    # One list has all objects, so that each `pop` frees one of them.
     objects = [*chain.from_iterable(sequences)]
     sequences.clear()
     while objects:

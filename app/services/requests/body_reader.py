@@ -1,4 +1,8 @@
-"""Parses bodies, with warnings about repeated keys and lone surrogates."""
+"""Parses the JSON of request bodies, and collects warnings for the client.
+
+A repeated key of an object and a lone surrogate in a string are valid JSON, but are most likely
+errors of the client. The service accepts them with a warning.
+"""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
@@ -22,18 +26,21 @@ _MAX_KEY_CHARS = 200
 
 
 class BodyReader:
-    """Parses the body of one request. After that, `warnings` has the warnings about it.
+    """Parses the body of one request.
 
     Args:
-        limits: The limits of the body.
+        limits: The limits of depth and of the number of values.
     """
 
     def __init__(self, limits: Limits) -> None:
         self._limits = limits
         self.warnings: Sequence[BodyWarning] = ()
+        """The warnings about the body, after `read` was called."""
 
     def read(self, body: bytes) -> JsonValue:
-        """Return the JSON value of the body. Its numbers keep their spelling; see `read_value`.
+        """Return the JSON value of the body, with lone surrogates replaced by U+FFFD.
+
+        Numbers keep their spelling, so that the body can be stored as it was sent.
 
         Raises:
             InvalidJsonError: The body is not JSON or UTF-8, or has a number that is not finite.
@@ -47,36 +54,39 @@ class BodyReader:
             keeps_spelling=True,
             make_object=keys.make_object,
         )
-        found = _warn_of_repeated_keys(keys.find_pointers(value))
+        key_warnings = _warn_of_repeated_keys(keys.find_pointers(value))
         if not may_have_surrogates(body):
-            self.warnings = tuple(_limit_warnings(found))
+            self.warnings = tuple(_limit_warnings(key_warnings))
             return value
-        self.warnings = tuple(_limit_warnings(chain(found, _find_lone_surrogates(value))))
+        surrogate_warnings = _warn_of_lone_surrogates(value)
+        self.warnings = tuple(_limit_warnings(chain(key_warnings, surrogate_warnings)))
         return repair_surrogates(value, keeps_spelling=True)
 
 
 def find_result_warnings(
     body: bytes, value: JsonValue, keys: RepeatedKeys
 ) -> Iterator[BodyWarning]:
-    """Yield warnings about the body of a tool result; the last one may count further warnings.
+    """Yield the warnings about the body of a tool result.
 
-    The pointer of a warning is relative to the member `result`. If the warning is about another
-    member, the pointer is empty. Warnings about lone surrogates in the result are not yielded, as
-    the normalization yields them.
+    The warnings are stored in the record. So a pointer is relative to the member `result`; it is
+    empty if the warning is about another member of the body. The normalization warns of lone
+    surrogates in `result`, so this function does not.
 
     Args:
         body: The body.
         value: The parsed body.
-        keys: The repeated keys that were found while it was parsed.
+        keys: The repeated keys that were found while the body was parsed.
     """
-    found = _warn_of_repeated_keys(keys.find_pointers(value), within="/result")
+    warnings = _warn_of_repeated_keys(keys.find_pointers(value), root="/result")
     if isinstance(value, dict) and may_have_surrogates(body):
-        request = {name: member for name, member in value.items() if name != "result"}
-        found = chain(found, map(_locate_outside_result, _find_lone_surrogates(request)))
-    return _limit_warnings(found)
+        other_members = {name: member for name, member in value.items() if name != "result"}
+        surrogate_warnings = _warn_of_lone_surrogates(other_members)
+        warnings = chain(warnings, map(_move_pointer_to_detail, surrogate_warnings))
+    return _limit_warnings(warnings)
 
 
-def _locate_outside_result(warning: BodyWarning) -> BodyWarning:
+def _move_pointer_to_detail(warning: BodyWarning) -> BodyWarning:
+    """Return a warning about the request, as part of the record of its result."""
     detail = f"{warning.detail} It is at {warning.pointer or 'the top level'} of the request."
     return replace(warning, pointer="", detail=detail)
 
@@ -89,10 +99,16 @@ def _limit_warnings(warnings: Iterator[BodyWarning]) -> Iterator[BodyWarning]:
 
 
 def _warn_of_repeated_keys(
-    found: Iterator[tuple[str, str]], *, within: str = ""
+    repeated_keys: Iterator[tuple[str, str]], *, root: str = ""
 ) -> Iterator[BodyWarning]:
-    for pointer, key in found:
-        relative_pointer = pointer.removeprefix(within) if pointer.startswith(within) else ""
+    """Yield a warning for each repeated key.
+
+    Args:
+        repeated_keys: The pointer of each object with a repeated key, and the key.
+        root: The pointer to which the pointers of the warnings are relative.
+    """
+    for pointer, key in repeated_keys:
+        relative_pointer = pointer.removeprefix(root) if pointer.startswith(root) else ""
         short_key = quote_short(without_lone_surrogates(key), _MAX_KEY_CHARS)
         where = "The object" if pointer else "The request"
         yield BodyWarning(
@@ -102,6 +118,6 @@ def _warn_of_repeated_keys(
         )
 
 
-def _find_lone_surrogates(value: JsonValue) -> Iterator[BodyWarning]:
+def _warn_of_lone_surrogates(value: JsonValue) -> Iterator[BodyWarning]:
     for pointer, _ in find_lone_surrogates(value):
         yield BodyWarning("lone-surrogate", without_lone_surrogates(pointer), LONE_SURROGATE_DETAIL)

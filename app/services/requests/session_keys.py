@@ -1,4 +1,8 @@
-"""Idempotency keys of writes that are done only once in a session."""
+"""Idempotency keys that the service derives for writes that a session makes only once.
+
+Such a write is a tool call or a page that a tool call saves. The key begins with a digest of the
+session id, so that all keys of a session can be removed with the session.
+"""
 
 import hashlib
 
@@ -8,20 +12,22 @@ from pagefault_dialects.json.values import json_text
 
 CALL_ROUTE = "POST /api/sessions/{session_id}/tool-calls"
 PAGE_ROUTE = "POST /api/pages"
-_ROUTES_OF_SESSIONS = (CALL_ROUTE, PAGE_ROUTE)
+_ROUTES = (CALL_ROUTE, PAGE_ROUTE)
 
 
 def key_in_session(session_id: str, name: str) -> str:
-    """Return the idempotency key of a write that is done only once in a session.
+    """Return the idempotency key of a write of a session.
 
-    If the session is deleted, `forget_session` removes the key.
+    Args:
+        session_id: The session.
+        name: The id of the write in the session, such as the id of a tool call.
     """
     return f"{_digest(session_id)}{_digest(name)}"
 
 
 def forget_session(unit: UnitOfWork, session_id: str) -> None:
-    """Remove the keys of a deleted session, because a new session may have its id."""
-    unit[IdempotencyRecords].free_all(_ROUTES_OF_SESSIONS, _digest(session_id))
+    """Remove the keys of a deleted session, because a new session may have the same id."""
+    unit[IdempotencyRecords].free_all(_ROUTES, _digest(session_id))
 
 
 def _digest(text: str) -> str:

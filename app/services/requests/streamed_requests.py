@@ -1,8 +1,12 @@
-"""Reads bodies with pages and messages, whose values clients read back as they were sent.
+"""Reads the bodies of pages and messages without loading long media into memory.
 
-Long base64 strings are written into drafts, and the rest of the body is parsed with placeholders.
-If a placeholder is read as a medium, its draft becomes the medium. Otherwise the body is parsed
-again with the string as text. This is also done if the string could not be restored from its bytes.
+While a body arrives, the bytes of long base64 strings are written into temporary files, *drafts*.
+The rest of the body is parsed, with a short placeholder for each of these strings. Then the request
+says which strings are media. The draft of such a string becomes the medium. All other strings are
+texts, so the body is parsed again with these strings in it.
+
+Clients read pages and messages back as they sent them. So a string also stays a text if the base64
+that is made from its bytes would not equal the string.
 """
 
 from collections.abc import AsyncIterator, Callable, Iterable, Mapping
@@ -30,15 +34,16 @@ _T = TypeVar("_T")
 
 @dataclass(frozen=True, slots=True)
 class StreamedRequest(Generic[_T]):
-    """A parsed request."""
+    """The parsed body of a request."""
 
     value: _T
-    """The result of `read`."""
+    """The value that the parameter `read` of `StreamedRequests.read` has returned."""
     identity: RequestIdentity
+    """The digest of the body, by which a repeated request is recognised."""
     is_quick: bool
-    """True if the text is so short that it can be processed in the event loop."""
+    """True if the body without media is short enough to be processed in the event loop."""
     media: StreamedMedia = field(default_factory=dict)
-    """The media in drafts, by their placeholders."""
+    """The media in drafts, by the placeholders that are in `value`."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,7 +51,7 @@ class StreamedRequests:
     """Reads bodies without loading their long media into memory."""
 
     bodies: StreamedBodies
-    """Receives bodies."""
+    """Receives bodies, and writes drafts."""
 
     @asynccontextmanager
     async def read(
@@ -61,23 +66,23 @@ class StreamedRequests:
     ) -> AsyncIterator[StreamedRequest[_T]]:
         """Receive and parse a body, and yield the request.
 
-        Media that are not stored in the block are discarded after it. A short body is parsed in the
-        event loop, a long one in a thread.
+        Drafts that are not stored in the block are discarded after it. A short body is parsed in
+        the event loop, a long one in a thread.
 
         Args:
             project_id: The caller's project.
-            chunks: The body, within the caller's limit.
+            chunks: The body. The caller limits its size.
             parse: Returns the JSON value of a body.
-            read: Checks the value, and returns the request. Strings in the value may be
+            read: Checks the JSON value, and returns the value of the request. Strings in it may be
                 placeholders, which `read` must not change.
-            media_of: Returns those media of a request that are whole strings, and that are moved to
-                the blob store.
-            identity_prefix: Distinguishes the request from a request to another path with the same
-                body.
+            media_of: Returns the media in the value of a request that are moved to the blob store.
+                Each of them is a whole string.
+            identity_prefix: Text that is part of the digest, such as the path, to distinguish the
+                request from others with the same body.
 
         Raises:
             OverloadedError: There is not enough free memory.
-            PayloadTooLargeError: There is too much text, or a medium is too large.
+            PayloadTooLargeError: The body without media is too large, or a medium is too large.
             StoreUnavailableError: A draft cannot be written.
         """
         async with self.bodies.receive(project_id, chunks) as body:
@@ -95,6 +100,7 @@ def _read_body(
     media_of: Callable[[_T], Iterable[SplitDataUri]],
     identity_prefix: bytes,
 ) -> StreamedRequest[_T]:
+    """Parse a received body; see `StreamedRequests.read` for the arguments."""
     json = body.finish()
     strings = json.long_strings
     marks = PlaceholderMarks()
@@ -113,8 +119,9 @@ def _read_body(
     def find_media(
         parsed: tuple[JsonValue, _T], placeholders: dict[int, Placeholder]
     ) -> tuple[tuple[JsonValue, _T], set[int]]:
-        found = {uri.data for uri in media_of(parsed[1])} if placeholders else set()
-        return parsed, {number for number, item in placeholders.items() if item.data not in found}
+        media = {uri.data for uri in media_of(parsed[1])} if placeholders else set()
+        texts = {number for number, item in placeholders.items() if item.data not in media}
+        return parsed, texts
 
     (value, request), drafts = read_with_placeholders(
         json,
@@ -138,7 +145,13 @@ def identity_of_stream(
     *,
     prefix: bytes = b"",
 ) -> RequestIdentity:
-    """Return the identity of the request in a body; see `compute_stream_digest`. Blocks.
+    """Compute the digest of a body, in a thread if the body is long.
+
+    Args:
+        json: The body, with its long strings in drafts.
+        value: The parsed body.
+        placeholders: The placeholders in `value`, by the number of the long string.
+        prefix: Text that is part of the digest.
 
     Raises:
         StoreUnavailableError: A draft cannot be read.

@@ -1,4 +1,4 @@
-"""Tool results that are ready to be committed: `PreparedResult.append` writes one."""
+"""Tool results whose media are stored, and that are ready to be written in a transaction."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -20,35 +20,36 @@ from pagefault_dialects.model.resource import Resource
 
 @dataclass(frozen=True, slots=True)
 class IngestOutcome:
-    """The stored record of a result."""
+    """The outcome of a request to store a tool result."""
 
     result: StoredToolResult
     is_new: bool
-    """False if an earlier, equal request has created the record."""
+    """False if an earlier, equal request has stored the result."""
 
 
 @dataclass(frozen=True, slots=True)
 class PreparedResult:
-    """A record that is ready to be committed, with everything that its transaction needs."""
+    """A tool result that is ready to be written, with everything that its transaction needs."""
 
     result: StoredToolResult
+    """The record, still without a `seq`."""
     resources: Sequence[Resource]
-    """The resources of its media."""
+    """The resources to which the record refers."""
     success: bool
     """False if the tool failed."""
     request: NormalizedRequest
     call_message: PreparedMessage | None = None
-    """The message with the call, if the request appends it before the result."""
+    """The message with the call, if the request also appends the call."""
 
     @property
     def is_long(self) -> bool:
-        """True if the result gets a commit of its own, so that other writes do not wait for it."""
+        """True if writing the result takes long, so it does not share its commit with other writes."""
         return self.call_message is not None and self.call_message.is_long
 
     def find_answer_number(self, unit: UnitOfWork) -> int:
-        """Return the number of the result among the answers to calls with its id.
+        """Return the number, from 1, of the result among the answers to calls with the same id.
 
-        The caller has locked the session.
+        The caller has to lock the session first.
 
         Raises:
             AlreadyAnsweredError: The call has this result already.
@@ -61,11 +62,16 @@ class PreparedResult:
         return position.number
 
     def mark_as_list_item(self) -> Self:
-        """Return the result marked as one of a list. Renderings keep the order of a list."""
+        """Return a copy that is marked as one of several entries that are appended together.
+
+        Renderings keep the order of such entries.
+        """
         return replace(self, result=replace(self.result, is_apart=False))
 
     def append(self, unit: UnitOfWork) -> IngestOutcome:
         """Write the message with the call, then the record, its history entry and its resources.
+
+        Without a session, only the record and its resources are written.
 
         Raises:
             AlreadyAnsweredError: The call has this result already.
@@ -78,7 +84,8 @@ class PreparedResult:
             unit[ToolResultRecords].add(result, success=self.success, request_digest=digest)
         else:
             unit[SessionRecords].ensure(session_id, result.created_at)
-            # The session is locked, so an equal request that has committed meanwhile is found here.
+            # `ensure` has locked the session, so an equal request that was committed since this
+            # request was prepared is found here.
             result = replace(result, answer_number=self.find_answer_number(unit))
             call = self.call_message
             if call is not None and not repeats_open_call(unit, session_id, call.message):
