@@ -288,7 +288,7 @@ async def test_sweep_of_a_busy_project_is_put_off_on_a_server(
     backends: Backends, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("app.stores.records.swept_blobs._WAIT_SECONDS", 0.01)
-    monkeypatch.setattr(blob_removal, "_BETWEEN_ATTEMPTS_SECONDS", 0.0)
+    monkeypatch.setattr(blob_removal, "_RETRY_SECONDS", 0.0)
     async with opened_stores(backends.settings("server", tmp_path)) as stores:
         sweeping = stores.sweep()
         await stores.store(A)

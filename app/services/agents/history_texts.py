@@ -1,7 +1,8 @@
-"""Texts of the history of a session for models: an entry, an argument, or a list of entries.
+"""Reads the texts that a model names by `@entry:` and `@entries:` references.
 
-A list has a line for each entry. The lines are made while the list is read, from a few entries at a
-time, and are never stored.
+`@entry:12` is the text of an entry, `@entry:12/arguments/0` an argument of a call in it, and
+`@entries:2-30` a list with one line for each entry. The lines of a list are made from a few entries
+at a time while the list is read, and are not stored.
 """
 
 from collections.abc import AsyncGenerator, Sequence
@@ -28,9 +29,11 @@ from pagefault_dialects.context.recalls import ENTRY_HANDLE
 from pagefault_dialects.model.conversation import ComposedTurn
 from pagefault_dialects.tools.tool_arguments import WrongArgumentsError
 
-_ENTRIES_AT_ONCE = 100
-_MAX_BYTES = 4 * 1024 * 1024
-_ROWS_AT_ONCE = 2_000
+# The limits of one query for the entries of a list.
+_QUERY_ENTRIES = 100
+_QUERY_BYTES = 4 * 1024 * 1024
+# The number of rows of one query that only counts entries.
+_COUNTED_ROWS = 2_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,7 +52,7 @@ class ListStart:
     total_lines: int
     """The number of lines of the list."""
     after_seq: int
-    """The `seq` of the entry before the requested line."""
+    """The `seq` of the entry before the entry of the requested line."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -60,7 +63,10 @@ class HistoryTexts:
     blobs: BlobStore
 
     async def find(self, project_id: str, session_id: str, ref: str) -> tuple[str, str] | None:
-        """Return the name and the text of an `@entry:` reference; `None` for other references.
+        """Return the text of an `@entry:` reference, and its name for the model.
+
+        Returns:
+            The name and the text; `None` for other references, such as the handle of a medium.
 
         Raises:
             WrongArgumentsError: The session has no such entry, call or argument.
@@ -81,7 +87,13 @@ class HistoryTexts:
     async def lines(
         self, project_id: str, session_id: str, entries: EntryRange, *, after_seq: int = 0
     ) -> AsyncGenerator[Sequence[EntryLine], None]:
-        """Yield the lines of a list in batches, for the entries after `after_seq`.
+        """Yield the lines of a list in batches.
+
+        Args:
+            project_id: The project.
+            session_id: The session.
+            entries: The entries of the list.
+            after_seq: The `seq` after which the lines begin.
 
         Raises:
             StoreUnavailableError: A store did not answer.
@@ -95,13 +107,15 @@ class HistoryTexts:
                 stretch = unit[SessionHistory].stretch(
                     session_id,
                     after_seq=after_seq,
-                    limit=_ENTRIES_AT_ONCE,
-                    max_bytes=_MAX_BYTES,
+                    limit=_QUERY_ENTRIES,
+                    max_bytes=_QUERY_BYTES,
                 )
                 return stretch.rows[-1].seq if stretch.rows else None, stretch.entries()
 
-            last_seq, found = await self.records.read_snapshot(project_id, read)
-            listed = [entry for entry in found if entries.last is None or entry.seq <= entries.last]
+            last_seq, read_entries = await self.records.read_snapshot(project_id, read)
+            listed = [
+                entry for entry in read_entries if entries.last is None or entry.seq <= entries.last
+            ]
             if listed:
                 yield await anyio.to_thread.run_sync(_format_lines, session_id, listed)
             if last_seq is None or (entries.last is not None and last_seq >= entries.last):
@@ -111,18 +125,25 @@ class HistoryTexts:
     async def measure(
         self, project_id: str, session_id: str, entries: EntryRange, line: int = 1
     ) -> ListStart:
-        """Count the lines of a list, and find the entry before one of them. Entries are not read.
+        """Count the lines of a list, and find where a line begins, without reading the entries.
+
+        Args:
+            project_id: The project.
+            session_id: The session.
+            entries: The entries of the list.
+            line: The number of the line, from 1.
 
         Raises:
             WrongArgumentsError: The list is empty.
         """
 
         def count(unit: UnitOfWork) -> ListStart:
-            total, after_seq, start = 0, entries.first - 1, entries.first - 1
+            total, after_seq = 0, entries.first - 1
+            start = after_seq
             while True:
                 rows = (
                     unit[SessionHistory]
-                    .stretch(session_id, after_seq=after_seq, limit=_ROWS_AT_ONCE)
+                    .stretch(session_id, after_seq=after_seq, limit=_COUNTED_ROWS)
                     .rows
                 )
                 seqs = [row.seq for row in rows if entries.last is None or row.seq <= entries.last]
@@ -134,34 +155,49 @@ class HistoryTexts:
                 after_seq = seqs[-1]
 
         # `read_snapshot` runs in a thread, because so many rows would block the event loop.
-        found = await self.records.read_snapshot(project_id, count)
-        if not found.total_lines:
-            raise await self._missing_error(project_id, session_id, "no entry with such a number")
-        return found
+        list_start = await self.records.read_snapshot(project_id, count)
+        if not list_start.total_lines:
+            raise await self._build_missing_error(
+                project_id, session_id, "no entry with such a number"
+            )
+        return list_start
 
     async def _load_turns(
         self, project_id: str, session_id: str, seq: int
     ) -> Sequence[ComposedTurn]:
+        """Return the turns of an entry that a model may see.
+
+        Raises:
+            WrongArgumentsError: The session has no such entry.
+        """
         try:
             loaded = await load_entry(self.records, self.blobs, project_id, session_id, seq)
         except NotFoundError as exc:
-            raise await self._missing_error(project_id, session_id, f"no entry {seq}") from exc
+            raise await self._build_missing_error(
+                project_id, session_id, f"no entry {seq}"
+            ) from exc
         return await anyio.to_thread.run_sync(loaded.read_first_entry_turns, "assistant")
 
-    async def _missing_error(
-        self, project_id: str, session_id: str, what: str
+    async def _build_missing_error(
+        self, project_id: str, session_id: str, missing: str
     ) -> WrongArgumentsError:
-        """Return the error for missing entries, which names the existing entries."""
+        """Return the error for missing entries, whose text names the existing entries.
+
+        Args:
+            project_id: The project.
+            session_id: The session.
+            missing: What the session does not have, such as `no entry 12`.
+        """
         head = await self.records.read(
             project_id, lambda unit: unit[SessionHistory].history_head(session_id)
         )
         last_seq = head.last_seq if head else 0
         hint = f" @entries:1-{last_seq} lists those there are." if last_seq else ""
-        return WrongArgumentsError(f"This session has {what}.{hint}")
+        return WrongArgumentsError(f"This session has {missing}.{hint}")
 
 
 def _format_lines(session_id: str, entries: Sequence[StoredEntry]) -> Sequence[EntryLine]:
-    # Media are only counted, so they are not loaded.
+    # A line only says how many media an entry has, so their resources are not loaded.
     loaded = LoadedSession(session_id, entries, {}, {}, TurnCache())
     return [
         EntryLine(entry.seq, describe_entry(entry.seq, loaded.read_entry_turns(entry, "assistant")))

@@ -1,4 +1,8 @@
-"""Finds media by their handles: resources, and small media in the entries of a history."""
+"""Finds the media that models name in calls of memory tools.
+
+A *handle* is the name of a medium in a text that a model has read: `@blob:ID` for a resource, or
+`@entry:SEQ/ID` for a small medium whose bytes are in an entry of the history.
+"""
 
 from dataclasses import dataclass, replace
 
@@ -29,7 +33,13 @@ _MAX_REF_CHARS = 100
 
 
 async def find_resource(records: Records, context: ToolContext, ref: str) -> Resource | None:
-    """Return the resource of the handle in a text, if there is one in the scope of the call."""
+    """Return the resource that a handle names; `None` if there is none in the scope of the call.
+
+    Args:
+        records: Reads resources.
+        context: The project, the session and the scope of the call.
+        ref: The argument of the call, a text with a handle in it.
+    """
     match = MEDIUM_HANDLE.search(ref)
     if match is None:
         return None
@@ -48,7 +58,7 @@ async def find_resource(records: Records, context: ToolContext, ref: str) -> Res
 
 
 def missing_ref_error(ref: str) -> WrongArgumentsError:
-    """Return the error for an unknown reference."""
+    """Return the error for a reference that names nothing."""
     return WrongArgumentsError(
         f"There is no {quote_short(ref, _MAX_REF_CHARS)} here. A ref is an @blob:… or @entry:… "
         "that you were shown; list_media names those there are. read_text also takes the id of a "
@@ -58,10 +68,11 @@ def missing_ref_error(ref: str) -> WrongArgumentsError:
 
 @dataclass(frozen=True, slots=True)
 class InlineMedium:
-    """A medium whose bytes are in the entry of a history, and not in the blob store."""
+    """A small medium, whose bytes are in an entry of the history and not in the blob store."""
 
     medium: Medium
     handle: str
+    """The name of the medium for models, such as `@entry:12/0123456789ab`."""
     data: bytes
 
     @property
@@ -70,7 +81,7 @@ class InlineMedium:
         return pybase64.b64encode(self.data).decode()
 
     def decode(self) -> LegacyText:
-        """Return the medium as a text, with its charset.
+        """Decode the bytes of the medium as a text.
 
         Raises:
             WrongArgumentsError: The medium is not a text.
@@ -82,26 +93,36 @@ class InlineMedium:
         return decoded
 
     def to_result(self, level: Level) -> ToolCallResult:
-        """Return the medium as the result of a call. ABSTRACT and REFERENCE only describe it."""
+        """Return the medium as the result of a call of `view_media`.
+
+        Args:
+            level: The requested level of detail. ABSTRACT and REFERENCE only describe the medium.
+        """
         line = format_medium(self.medium, self.handle)
         if is_textual(self.medium.mime_type):
             return build_text_result(f"{line}\nIt is a text: use read_text.")
-        words = [self.medium.words.text] if self.medium.words else []
+        texts = [self.medium.words.text] if self.medium.words else []
         if level >= Level.ABSTRACT:
-            return build_text_result("\n".join([line, *words]))
+            return build_text_result("\n".join([line, *texts]))
         block: dict[str, JsonValue] = {
             "type": "file",
             "data": self.base64,
             "mimeType": self.medium.mime_type,
             "filename": self.medium.filename,
         }
-        return ToolCallResult([block, *({"type": "text", "text": word} for word in words)])
+        return ToolCallResult([block, *({"type": "text", "text": text} for text in texts)])
 
 
 async def find_inline_medium(
     records: Records, blobs: BlobStore, context: ToolContext, ref: str
 ) -> InlineMedium | None:
-    """Return the medium of a handle `@entry:SEQ/ID`; `None` if the session has no such medium.
+    """Return the medium that a handle `@entry:SEQ/ID` names; `None` if the session has none.
+
+    Args:
+        records: Reads the entry.
+        blobs: Reads the structured content of the entry.
+        context: The session of the call.
+        ref: The argument of the call, a text with a handle in it.
 
     Raises:
         StoreUnavailableError: A store did not answer.
@@ -119,7 +140,8 @@ async def find_inline_medium(
 
 
 def _find_in_entry(loaded: LoadedSession, seq: int, handle: str) -> InlineMedium | None:
-    # A model only has handles of media that it may see, so the media of all audiences are searched.
+    """Return the medium with a handle among the media of an entry, with its size in pixels."""
+    # A model only knows handles of media that it may see, so the audience is not checked here.
     for turn in loaded.read_first_entry_turns("everyone"):
         for item in turn.items:
             if (

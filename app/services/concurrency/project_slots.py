@@ -1,4 +1,7 @@
-"""Limits the concurrent work that needs much memory, for each project and for all projects."""
+"""Limits how many tasks with much memory run at the same time, of each project and in total.
+
+Unlike `ProjectTurns` (`large_work.py`), it does not limit how many tasks wait.
+"""
 
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
@@ -8,24 +11,25 @@ import anyio
 
 
 class ProjectSlots:
-    """Limits concurrent work, so that no project blocks the others.
+    """Limits concurrent tasks, so that the tasks of one project do not delay the others for long.
 
     Args:
-        max_slots: The number of slots of all projects.
-        max_of_project: The maximum number of slots that one project may use at the same time.
+        max_slots: The number of tasks of all projects that may run at the same time.
+        max_per_project: The number of tasks of one project that may run at the same time.
     """
 
-    def __init__(self, max_slots: int, max_of_project: int) -> None:
+    def __init__(self, max_slots: int, max_per_project: int) -> None:
         self._slots = anyio.CapacityLimiter(max_slots)
-        self._max_of_project = max_of_project
-        self._of_projects: WeakValueDictionary[str, anyio.CapacityLimiter] = WeakValueDictionary()
+        self._max_per_project = max_per_project
+        # A limiter exists as long as a task of its project waits or runs.
+        self._limiters: WeakValueDictionary[str, anyio.CapacityLimiter] = WeakValueDictionary()
 
     @asynccontextmanager
     async def slot(self, project_id: str) -> AsyncIterator[None]:
-        """Wait for a slot of a project, and keep it during the block."""
-        of_project = self._of_projects.get(project_id)
-        if of_project is None:
-            of_project = anyio.CapacityLimiter(self._max_of_project)
-            self._of_projects[project_id] = of_project
-        async with of_project, self._slots:
+        """Wait for a free slot of a project, and occupy it during the block."""
+        limiter = self._limiters.get(project_id)
+        if limiter is None:
+            limiter = anyio.CapacityLimiter(self._max_per_project)
+            self._limiters[project_id] = limiter
+        async with limiter, self._slots:
             yield

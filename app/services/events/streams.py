@@ -1,9 +1,10 @@
-"""Opens, checks and ends streams of events.
+"""Opens, counts and ends the streams of events of this process.
 
-A stream reads the log up to the position of the feed of its project, and then reads its queue. So a
-listener receives each event once and in order, whenever it starts. A stream is ended if its queue
-is full, if its listener has read nothing for 30 seconds, if its key is revoked, or if the server
-stops. The listener then reconnects with the last position that it has received.
+A stream (`stream.py`) reads the log up to the position of the feed of its project, and then reads
+its queue, into which the feed puts new events. So a listener receives each event once and in order.
+A stream is ended if its queue is full, if its listener has read nothing for 30 seconds, if its key
+is revoked, or if the server stops. The listener then reconnects with the last position that it has
+received.
 """
 
 from collections import Counter
@@ -28,8 +29,9 @@ from app.stores.records.records import Records
 from app.telemetry.service_metrics import StreamMetrics
 
 _log = structlog.get_logger(__name__)
-_READERS = 4
-_WATCH_SECONDS = 2.0
+_MAX_LOG_READERS = 4
+# The time between two checks of all streams.
+_CHECK_SECONDS = 2.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,7 +45,16 @@ class StreamLimits:
 
 
 class EventStreams:
-    """The streams of this process."""
+    """The streams of this process.
+
+    Args:
+        records: Reads the log.
+        access: Finds revoked keys.
+        feeds: The feeds of the projects.
+        limits: The limits of the streams.
+        counts: Counts streams for the metrics.
+        memory: The budget for the buffers of connections that are not read.
+    """
 
     def __init__(
         self,
@@ -61,19 +72,24 @@ class EventStreams:
         self._feeds = feeds
         self._limits = limits
         self._write_buffers = WriteBuffers(memory)
-        self._streams_of: Counter[Caller] = Counter()
+        self._counts_by_caller: Counter[Caller] = Counter()
         self._open: set[EventStream] = set()
+        # Higher than the length of `_open` while streams are being opened.
         self._stream_count = 0
         # Limits the database connections of listeners that reconnect at the same time.
-        self._readers = anyio.CapacityLimiter(_READERS)
+        self._readers = anyio.CapacityLimiter(_MAX_LOG_READERS)
         self._is_ending = False
 
     @asynccontextmanager
     async def running(self, broker: EventBroker) -> AsyncIterator[None]:
-        """Run the feeds, and check the streams, during the block."""
+        """Run the feeds, and check the streams, during the block.
+
+        Args:
+            broker: Wakes the feeds after events were written.
+        """
         async with (
             run_beside(self._feeds.run(), end=self.end),
-            run_beside(self._watch()),
+            run_beside(self._check_regularly()),
             broker.listening(self._feeds),
         ):
             yield
@@ -121,26 +137,28 @@ class EventStreams:
 
     @contextmanager
     def _count_against_limits(self, caller: Caller) -> Iterator[None]:
+        """Count a stream during the block; see `open` for the errors."""
         if self._is_ending or self._stream_count >= self._limits.streams:
             raise OverloadedError
-        if self._streams_of[caller] >= self._limits.streams_per_key:
+        if self._counts_by_caller[caller] >= self._limits.streams_per_key:
             raise StreamLimitError(self._limits.streams_per_key)
         # There is no `await` between the checks and these lines, so no limit can be exceeded.
         self._stream_count += 1
-        self._streams_of[caller] += 1
+        self._counts_by_caller[caller] += 1
         try:
             yield
         finally:
             self._stream_count -= 1
-            self._streams_of[caller] -= 1
-            if not self._streams_of[caller]:
-                del self._streams_of[caller]
+            self._counts_by_caller[caller] -= 1
+            if not self._counts_by_caller[caller]:
+                del self._counts_by_caller[caller]
 
     @contextmanager
     def _track(self, stream: EventStream) -> Iterator[None]:
+        """Include a stream in the checks and the metrics during the block."""
         self._open.add(stream)
         if self._is_ending:
-            # The server has begun to stop while `open` was reading.
+            # The server has begun to stop while `open` was reading the log.
             stream.cut("stopping")
         self._counts.count_stream_opened()
         try:
@@ -152,28 +170,30 @@ class EventStreams:
     def end(self) -> None:
         """End all streams, and refuse new ones, because the server is stopping."""
         if self._is_ending:
-            # Every connection calls this, but one pass over all streams is enough.
+            # uvicorn calls this for every connection, but one pass over all streams is enough.
             return
         self._is_ending = True
         for stream in self._open:
             stream.cut("stopping")
         self._feeds.end()
 
-    async def _watch(self) -> None:
+    async def _check_regularly(self) -> None:
+        """End stalled streams and those with revoked keys, again and again until cancelled."""
         while True:
-            await anyio.sleep(_WATCH_SECONDS)
+            await anyio.sleep(_CHECK_SECONDS)
             now = monotonic()
             for stream in [item for item in self._open if item.is_stalled(now)]:
                 _end_stalled(stream)
-            # If the buffers of stuck connections need too much memory, those that are stuck for the
-            # longest time are ended.
+            # If the buffers of stuck connections need too much memory, the connections that have
+            # been stuck for the longest time are ended.
             stuck = [(since, item) for item in self._open if (since := item.stuck_since(now))]
             stuck.sort(key=lambda pair: pair[0])
             self._write_buffers.count([partial(_end_stalled, stream) for _, stream in stuck])
             with log_failures(_log, "keys of event streams not checked"):
-                await self._cut_revoked_callers()
+                await self._end_revoked()
 
-    async def _cut_revoked_callers(self) -> None:
+    async def _end_revoked(self) -> None:
+        """End the streams whose keys were revoked."""
         if callers := {stream.caller for stream in self._open}:
             revoked = await self._access.revoked_callers(callers)
             for stream in self._open:

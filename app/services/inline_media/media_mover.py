@@ -1,4 +1,8 @@
-"""Moves the media of JSON values into the blob store, and returns their original forms."""
+"""Moves the data URIs in JSON values into the blob store, and puts references in their place.
+
+For each changed string, its *original form* is returned too: everything that is needed to restore
+the string exactly as it was sent (`stored_media.py`).
+"""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
@@ -24,12 +28,12 @@ from pagefault_dialects.model.resource import Resource
 
 @dataclass(frozen=True, slots=True)
 class MovedValue:
-    """A value whose media were moved."""
+    """A JSON value whose media were moved into the blob store."""
 
     value: JsonValue
     """The value with references in place of the media."""
     forms: dict[str, InlineForm] = field(default_factory=dict)
-    """The original forms of the media, by JSON pointer into `value`."""
+    """The original forms of the changed strings, by JSON pointer into `value`."""
     resources: tuple[Resource, ...] = ()
     """The resources to which `value` and `forms` refer."""
 
@@ -43,23 +47,23 @@ class MediaMover:
     max_media: int
     """The maximum number of media in one value."""
     streamed: StreamedMedia = field(default_factory=dict)
-    """The media of the request that are in drafts, by their placeholders."""
+    """The media of the request that are in temporary files, by their placeholders."""
 
-    async def move_all(self, value: JsonValue, movable: Sequence[MovableString]) -> MovedValue:
+    async def move_all(self, value: JsonValue, strings: Sequence[MovableString]) -> MovedValue:
         """Store the media in strings of a value, and replace them by references.
 
         Args:
             value: The value, which is changed.
-            movable: The strings with media, with their JSON pointers.
+            strings: The strings of the value that have media, with their JSON pointers.
 
         Raises:
             PayloadTooLargeError: There are too many media, or a medium is too large.
             StoreUnavailableError: The blob store could not store a medium.
         """
-        self._check_count(sum(max(1, len(string.spans)) for string in movable))
+        self._check_count(sum(max(1, len(string.spans)) for string in strings))
         forms: dict[str, InlineForm] = {}
         resources: list[Resource] = []
-        for string in movable:
+        for string in strings:
             if string.uri is not None:
                 moved = await self.move(string.uri, string.pointer)
             else:
@@ -70,9 +74,15 @@ class MediaMover:
         return MovedValue(value, forms, tuple(resources))
 
     async def move(self, uri: SplitDataUri, pointer: str) -> MovedValue:
-        """Store the medium of a string that is a data URI, and replace the string by a reference.
+        """Store the medium of a string that is one data URI, and return a reference to it.
 
-        The first one of the returned resources is the medium.
+        Args:
+            uri: The data URI.
+            pointer: The JSON pointer to the string.
+
+        Returns:
+            The reference. The first of its resources is the medium. If the string cannot be
+            restored from the bytes of the medium, the second resource has the whole string.
         """
         filename = safe_file_name(uri.filename)
         source = self.source(uri)
@@ -86,14 +96,18 @@ class MediaMover:
         return MovedValue(resource.reference, {pointer: form}, (resource, original))
 
     def source(self, uri: SplitDataUri) -> MediaSource:
-        """Return the medium of a data URI: its draft if it has one, otherwise its bytes."""
+        """Return the bytes of a data URI, from a temporary file if they were written into one."""
         data = uri.data or b""
         if self.streamed and (string := self.streamed.get(data)) is not None:
             return DraftMedia(string.draft, uri.mime_type)
         return InMemoryMedia(data, uri.mime_type)
 
     def _build_form(self, uri: SplitDataUri, resource_id: str) -> InlineForm | None:
-        """Return the original form of a data URI; `None` if it has to be stored as text."""
+        """Return the form from which a data URI can be restored.
+
+        Returns:
+            `None` if the text of the data URI has to be stored, because its base64 is unusual.
+        """
         string = self.streamed.get(uri.data or b"") if self.streamed else None
         if string is None or string.plain_spelling is None:
             return build_inline_form(uri, resource_id)
@@ -108,32 +122,42 @@ class MediaMover:
     async def move_from_text(
         self, text: str, spans: Sequence[DataUriSpan], pointer: str
     ) -> MovedValue:
-        """Store the media of data URIs in a text, and replace these by references."""
+        """Store the media of data URIs that are parts of a text, and put references in their place.
+
+        Args:
+            text: The text.
+            spans: The positions of the data URIs in the text, in order, and their contents.
+            pointer: The JSON pointer to the text.
+        """
         self._check_count(len(spans))
         pieces: list[str] = []
-        moved: list[Resource] = []
+        media: list[Resource] = []
         end = 0
         for span in spans:
             medium = InMemoryMedia(span.data, span.mime_type)
             mime_type = detect_type(span.data[:HEAD_BYTES], span.mime_type, span.filename)
             resource = await self.keeper.store(medium, mime_type, safe_file_name(span.filename))
             pieces += [text[end : span.start], resource.reference]
-            moved.append(resource)
+            media.append(resource)
             end = span.end
-        form, original = await self.store_original(text, moved)
+        form, original = await self.store_original(text, media)
         value = "".join([*pieces, text[end:]])
-        return MovedValue(value, {pointer: form}, (*moved, original))
+        return MovedValue(value, {pointer: form}, (*media, original))
 
     async def store_original(
-        self, text: str, moved: Sequence[Resource]
+        self, text: str, media: Sequence[Resource]
     ) -> tuple[InlineForm, Resource]:
         """Store the original text of a string whose media were replaced by references.
+
+        Args:
+            text: The original text.
+            media: The media that were moved out of the text, at least one.
 
         Returns:
             The form of the string, and the resource with the text.
         """
         original = await self.keeper.store(InMemoryMedia(text.encode()), "text/plain", None)
-        first, *others = (resource.resource_id for resource in moved)
+        first, *others = (resource.resource_id for resource in media)
         form = InlineForm(
             resource_id=first,
             head="",

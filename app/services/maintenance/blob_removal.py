@@ -1,7 +1,7 @@
-"""Finds blobs that no row needs, and removes them.
+"""Finds the blobs that no row needs, and removes them.
 
-Blobs are claimed before they are removed, so that no concurrent request writes a row that needs
-them; see `app.stores.records.swept_blobs`.
+Before a blob is removed, a row *claims* it. While the claim lasts, no request can commit a row that
+needs the blob; see `app.stores.records.swept_blobs`.
 """
 
 import asyncio
@@ -27,27 +27,29 @@ from app.stores.records.swept_blobs import (
 from app.stores.records.unit_of_work import UnitOfWork
 from pagefault_dialects.errors import PagefaultError
 
-_REMOVED_AT_ONCE = 8
+_CONCURRENT_REMOVALS = 8
 _CLAIM_ATTEMPTS = 3
-_BETWEEN_ATTEMPTS_SECONDS = 1.0
+_RETRY_SECONDS = 1.0
 _log = structlog.get_logger(__name__)
 
 
-async def unneeded_blobs(
+async def find_unneeded_blobs(
     records: Records, blobs: BlobStore, project_id: str
 ) -> AsyncGenerator[tuple[int, Sequence[ListedBlob]], None]:
     """Yield the blobs of a project that no row needs now, in batches of at most 500 blobs.
 
-    Each batch comes with the number of blobs that were examined for it. Rows are read without a
-    lock, so that no write waits for a sweep if there is no garbage.
+    Rows are read without a lock, so no write has to wait if there is no garbage.
+
+    Yields:
+        The number of blobs that were examined for the batch, and the unneeded blobs among them.
     """
     async with aclosing(blobs.list_blobs(project_id)) as listed:
-        while batch := await _next_batch(listed):
+        while batch := await _take_batch(listed):
             needed = await records.read(project_id, partial(_find_needed, batch))
             yield len(batch), [blob for blob in batch if blob.digest not in needed]
 
 
-async def _next_batch(listed: AsyncIterator[ListedBlob]) -> list[ListedBlob]:
+async def _take_batch(listed: AsyncIterator[ListedBlob]) -> list[ListedBlob]:
     batch: list[ListedBlob] = []
     async for blob in listed:
         batch.append(blob)
@@ -61,12 +63,11 @@ def _find_needed(batch: Sequence[ListedBlob], unit: UnitOfWork) -> set[str]:
 
 
 class ClaimTime:
-    """The time during which a claim allows removals.
+    """Measures how long a claim has lasted. After `CLAIM_SECONDS`, no removal may begin.
 
-    Create it before the claim is made. It is checked before each batch of removals, so the last
-    batch may end later; a claim expires minutes after this time. The monotonic clock stops while
-    the machine is suspended, and the wall clock may be changed. So the longer time of the two
-    counts.
+    Create it before the claim is made. A removal that has begun may end later, because the claim
+    itself expires some minutes after `CLAIM_SECONDS`. The monotonic clock stops while the machine
+    is suspended, and the wall clock may be changed. So the longer of the two times counts.
     """
 
     def __init__(self) -> None:
@@ -74,16 +75,16 @@ class ClaimTime:
         self._wall = time.time()
 
     def is_over(self) -> bool:
-        """Return True if the claim does not allow removals any more."""
-        passed = max(time.monotonic() - self._monotonic, time.time() - self._wall)
-        return passed > CLAIM_SECONDS
+        """Return True if no further removal may begin."""
+        elapsed = max(time.monotonic() - self._monotonic, time.time() - self._wall)
+        return elapsed > CLAIM_SECONDS
 
 
 @dataclass(frozen=True, slots=True)
 class BlobRemoval:
     """Removes blobs by digest, unless a row needs them.
 
-    If a request has stored the same bytes, but has not written its row yet, it gets a
+    A request may have stored the same bytes, and not have committed its row yet. It then gets a
     `BlobSweptError`, and stores the bytes again.
     """
 
@@ -94,7 +95,11 @@ class BlobRemoval:
     async def remove_in_steps(
         self, project_id: str, digests: Sequence[str]
     ) -> AsyncGenerator[Sequence[str], None]:
-        """Remove blobs, at most 500, except those that a row needs, and yield the removed digests.
+        """Remove blobs that no row needs, and yield the digests of those that were removed.
+
+        Args:
+            project_id: The project of the blobs.
+            digests: The digests of the blobs, at most 500.
 
         Raises:
             StoreUnavailableError: A store did not answer. Earlier removals are not undone.
@@ -113,29 +118,27 @@ class BlobRemoval:
             yield removed
             if not removed:
                 return
-            # If the time of the claim ended early, the other digests are claimed again.
+            # If the time of the claim was over before all were removed, the others are claimed
+            # again.
             remaining = claim.digests[len(removed) :]
 
     async def remove(self, project_id: str, digests: Sequence[str]) -> None:
-        """Remove blobs, at most 500, except those that a row needs.
-
-        Raises:
-            StoreUnavailableError: See `remove_in_steps`.
-        """
+        """Remove blobs that no row needs; see `remove_in_steps`."""
         async for _ in self.remove_in_steps(project_id, digests):
             pass
 
     async def _claim(self, project_id: str, digests: Collection[str]) -> BlobClaim | None:
+        """Claim blobs that no row needs; return `None` if a long write does not let it."""
         for attempt in range(_CLAIM_ATTEMPTS):
             if attempt:
-                await anyio.sleep(_BETWEEN_ATTEMPTS_SECONDS)
+                await anyio.sleep(_RETRY_SECONDS)
             claim = await self._claim_once(project_id, digests)
             if claim is not None:
                 return claim
         return None
 
     async def _claim_once(self, project_id: str, digests: Collection[str]) -> BlobClaim | None:
-        # The lock of a claim excludes all writers, so the claim is not committed with other writes.
+        # A claim locks out all writers, so it does not share its commit with other writes.
         claiming = asyncio.ensure_future(
             self.records.write(
                 project_id, lambda unit: unit[SweptBlobRecords].claim(digests), is_alone=True
@@ -144,8 +147,8 @@ class BlobRemoval:
         try:
             return await asyncio.shield(claiming)
         except asyncio.CancelledError:
-            # The claim is committed in spite of the cancellation. It is ended here, because writes
-            # would be refused until it expired.
+            # The cancellation does not stop the commit of the claim. The claim is ended here,
+            # because writes that need the blobs would be refused until it expired.
             with anyio.CancelScope(shield=True), suppress(PagefaultError):
                 claim = await claiming
                 if claim is not None:
@@ -160,26 +163,29 @@ class BlobRemoval:
     async def _remove_claimed(
         self, project_id: str, claim: BlobClaim, claim_time: ClaimTime
     ) -> Sequence[str]:
-        """Remove blobs in order while the claim lasts; return the removed digests."""
+        """Remove claimed blobs in order until the time of the claim is over, and end the claim.
+
+        Returns:
+            The removed digests, the first ones of the claim.
+        """
         removed: list[str] = []
         uncertain: set[str] = set()
         try:
-            for start in range(0, len(claim.digests), _REMOVED_AT_ONCE):
+            for start in range(0, len(claim.digests), _CONCURRENT_REMOVALS):
                 if claim_time.is_over():
                     break
-                batch = claim.digests[start : start + _REMOVED_AT_ONCE]
-                # The store may still execute a removal that has failed or was cancelled. So its
-                # claim is not ended, but left to expire.
+                batch = claim.digests[start : start + _CONCURRENT_REMOVALS]
+                # If a removal fails or is cancelled, the store may still execute it later. So the
+                # claim of its blob is not ended, but expires.
                 uncertain = set(batch)
                 await self._delete(project_id, batch)
                 reach_crash_point(CrashPoint.BLOBS_DELETED)
                 uncertain = set()
                 removed += batch
         finally:
-            # Blobs that were removed, and blobs that were not tried.
-            to_release = [digest for digest in claim.digests if digest not in uncertain]
+            certain = [digest for digest in claim.digests if digest not in uncertain]
             with anyio.CancelScope(shield=True):
-                await self._end_claim(project_id, claim, to_release)
+                await self._end_claim(project_id, claim, certain)
                 reach_crash_point(CrashPoint.CLAIM_DROPPED)
         return removed
 

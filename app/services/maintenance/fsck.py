@@ -19,7 +19,7 @@ import anyio.to_thread
 from app.errors import StoreFullError, StoreUnavailableError
 from app.models.resource_descriptor import FaultKind
 from app.services.concurrency.background import run_to_completion
-from app.services.maintenance.blob_removal import ClaimTime, unneeded_blobs
+from app.services.maintenance.blob_removal import ClaimTime, find_unneeded_blobs
 from app.stores.blobs.store import BlobMissingError, BlobStore, ListedBlob
 from app.stores.records.records import Records
 from app.stores.records.swept_blobs import BlobReference, BlobReferenceRecords, SweptBlobRecords
@@ -106,7 +106,9 @@ class StoreCheck:
         for project_id in project_ids:
             check = BlobCheck(self.records, self.blobs, project_id, repair=repair)
             await self._check_project(check, report, report_fault, advance)
-            async with aclosing(unneeded_blobs(self.records, self.blobs, project_id)) as batches:
+            async with aclosing(
+                find_unneeded_blobs(self.records, self.blobs, project_id)
+            ) as batches:
                 report.unneeded += sum([len(garbage) async for _, garbage in batches])
         return report
 

@@ -18,7 +18,7 @@ import structlog
 
 from app.models.identity import utc_now
 from app.services.concurrency.background import log_failures, run_beside
-from app.services.maintenance.blob_removal import BlobRemoval, unneeded_blobs
+from app.services.maintenance.blob_removal import BlobRemoval, find_unneeded_blobs
 from app.services.quotas.storage_quota import StorageQuota
 from app.stores.blobs.store import BlobStore, ListedBlob
 from app.stores.records.events import EventRecords
@@ -209,7 +209,7 @@ class _Run:
 
     async def sweep(self, project_id: str) -> None:
         """Remove the garbage of a project."""
-        async with aclosing(unneeded_blobs(self.records, self.blobs, project_id)) as batches:
+        async with aclosing(find_unneeded_blobs(self.records, self.blobs, project_id)) as batches:
             async for examined, garbage in batches:
                 old = {blob.digest: blob for blob in garbage if blob.modified_at <= self.older_than}
                 kept_young = len(garbage) - len(old)

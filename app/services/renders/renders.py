@@ -1,7 +1,7 @@
-"""Renderings: a stored record, or a session, as the messages of one provider.
+"""Renders a tool result, a memory page or a session as the messages of one provider.
 
-A rendering depends only on the stored records, the profile of the target and the options, so the
-same request returns the same bytes. Signed URLs are the exception: they change every hour.
+A rendering depends only on the stored records, the profile of the target and the options. So the
+same request returns the same bytes, except for signed URLs, which change every hour.
 """
 
 import hashlib
@@ -26,8 +26,11 @@ class Renders:
     """Renders the records of a project."""
 
     views: PageViews
+    """Loads pages."""
     tool_results: ToolResultRenders
+    """Renders single results, and the results of page faults."""
     sessions: SessionRenders
+    """Renders sessions."""
 
     async def render_page(
         self,
@@ -39,15 +42,16 @@ class Renders:
         tool_call_id: str | None,
         counts_access: bool = True,
     ) -> RenderedBody:
-        """Render a page as the answer to the tool call that faults it in.
+        """Render a page as the result of a tool call that faults the page in.
 
         Args:
             project_id: The caller's project.
             page_id: The page.
             level: The level of detail; `None` for the level that is set for the page.
             query: The target and the options.
-            tool_call_id: The id of the call; by default, one is derived from the id of the page.
-            counts_access: True to record that a model has read the page, once the response is sent.
+            tool_call_id: The id of the call; `None` to derive an id from the id of the page.
+            counts_access: True to record, when the response has been sent, that a model has read
+                the page.
 
         Raises:
             Exception: See `render_record`.
@@ -56,7 +60,7 @@ class Renders:
         profile = self.tool_results.find_profile(query)
         view = await self.views.check_images(await self.views.view(project_id, page_id, level))
         if view.page.damage:
-            # A line of text replaces a damaged image, so the rendering has the level of that line.
+            # A text replaces a damaged image, so the level of the rendering is that of the text.
             view = replace(view, level=effective_level(view.page, view.level).level)
         medium = await load_page_medium(view)
         origin = f"/api/pages/{page_id}"

@@ -1,11 +1,12 @@
 """Idempotency keys: a repeated write returns the result of the first write.
 
-Before the work starts, a transaction claims the key. So a second request finds out that the first
-one is in flight. The transaction of the work records the id of the result.
+Before the work of a request starts, a transaction *claims* its key. So a second request with the
+key learns that the first request is in flight. The transaction that stores the result of the work
+also records the id of the result with the key.
 
 If a claim has no result after 15 minutes, its request is considered dead, and the next request with
-the key takes over the claim. If the first request tries to commit later, its claim id is not the
-stored one: its transaction is rolled back, and nothing is stored twice.
+the key takes over the claim. If the first request tries to commit after that, the id of its claim
+is not the stored one any more. Its transaction is rolled back, so nothing is stored twice.
 """
 
 import asyncio
@@ -25,8 +26,8 @@ from app.stores.records.records import Records
 from app.stores.records.unit_of_work import UnitOfWork
 from pagefault_dialects.errors import InvalidPayloadError, PagefaultError
 
-# A claim without an answer belongs to a request in flight, or to a process that was killed.
 ABANDONED_AFTER = timedelta(minutes=15)
+"""The age at which a claim without a result is taken over. Its process was most likely killed."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,40 +36,44 @@ class IdempotentCall:
 
     project_id: str
     route: str
+    """The method and the path template of the request. Keys of different routes are unrelated."""
     key: str
     identity: RequestIdentity
+    """The digest of the body, by which another request with the same key is detected."""
     claim_id: str = field(default_factory=new_id)
-    """Distinguishes this request from others with the same key."""
+    """An id that distinguishes this request from others with the same key."""
 
 
 @dataclass(frozen=True, slots=True)
 class Idempotency:
-    """Claims keys for requests, and stores the ids of their results for 24 hours.
-
-    The same key may be used for several routes and projects.
-    """
+    """Claims keys for requests, and stores the ids of their results for 24 hours."""
 
     records: Records
 
     @asynccontextmanager
     async def claim(self, call: IdempotentCall, now: datetime) -> AsyncIterator[str | None]:
-        """Claim a key during the block, in which the caller does the work.
+        """Claim a key. The caller does the work in the block.
 
-        If the block raises before the result is recorded, the key is released, unless another
-        request has taken it over.
+        If the block raises an error before the result is recorded, the key is released, unless
+        another request has taken it over.
+
+        Args:
+            call: The request.
+            now: The current time.
 
         Yields:
-            The id of the result of an earlier, equal request. If it is `None`, the caller does the
-            work, and calls `record_answer` in its transaction.
+            The id of the result of an earlier, equal request; the caller then returns this result.
+            `None` if there is no result; the caller then does the work, and calls `record_answer`
+            in the transaction that stores the result.
 
         Raises:
             InvalidPayloadError: The key was used for another request.
-            ConflictError: The same request is in flight.
+            ConflictError: An equal request is in flight.
         """
         try:
             answer_id = await run_to_completion(self._claim(call, now))
         except asyncio.CancelledError:
-            # `run_to_completion` has made the claim before it raised this.
+            # `run_to_completion` raises this only after the claim was made.
             await self._abandon(call)
             raise
         if answer_id is not None:
@@ -97,9 +102,10 @@ class Idempotency:
             )
 
     async def record_existing_answer(self, call: IdempotentCall, answer_id: str) -> None:
-        """Record an earlier result as the result of this request, which stores nothing.
+        """Record an existing result as the result of this request, which stores nothing itself.
 
-        If another request has taken over the key, nothing is recorded: it has the same result.
+        If another request has taken over the key, nothing is recorded, because that request has the
+        same result.
         """
         await self.records.write(
             call.project_id,
@@ -119,14 +125,14 @@ class Idempotency:
                 )
             return existing
 
-        # The claim need not survive a power failure; the work of the request is durable.
+        # The claim may be lost in a power failure, because its request is lost too.
         existing = await self.records.write(call.project_id, claim, is_durable=False)
         return None if existing is None else _get_answer_id(existing, call.identity)
 
     async def _abandon(self, call: IdempotentCall) -> None:
         """Release the key of a request that has failed."""
-        # If the database has failed, the claim expires. If the block was cancelled just after its
-        # commit, the claim has a result, and stays.
+        # If the database has failed too, the claim expires later. If the block was cancelled after
+        # its commit, the claim has a result, and `abandon` does not remove it.
         with anyio.CancelScope(shield=True), suppress(PagefaultError):
             await self.records.write(
                 call.project_id,
