@@ -1,9 +1,9 @@
-"""Beginnings of conversations that a compaction item replaces, and their handles.
+"""Finds and checks the stored messages that a compaction item in a conversation stands for.
 
-A compaction item has a signed handle, which names a stored session and the last entry that the item
-replaces. If a conversation contains the item, only its messages after the item are compared with
-the session, or with a fork of it. So nothing is lost, and each rendering evicts old steps within
-its own budget.
+A compaction item (`compactions.py`) has a signed handle, which names a stored session and the last
+entry that the item stands for. If a client sends a conversation with the item, only the messages
+after the item are compared with the stored ones. The stored messages are complete, so a rendering
+can evict old steps within any limit of tokens.
 """
 
 from collections.abc import Iterable, Sequence
@@ -19,59 +19,63 @@ from pagefault_dialects.json.values import JsonValue
 from pagefault_dialects.messages.comparison import Comparison, Unit, compare
 
 _NOT_EXPANDED = "Nothing was stored: send the messages that it replaces."
+# The purpose is signed too, so that signatures of other links are not valid here.
 _PURPOSE = b"COMPACTION"
-_INVALID_TOKEN = (ValueError, KeyError, TypeError)
+_INVALID_HANDLE_ERRORS = (ValueError, KeyError, TypeError)
 
 
 @dataclass(frozen=True, slots=True)
 class CompactionGrant:
-    """The claims in a handle."""
+    """The claims that the handle of a compaction item contains."""
 
     project_id: str
     session_id: str
     incarnation: str | None
-    """Distinguishes the session from a later one with the same id."""
+    """An id that distinguishes the session from a later session with the same id."""
     last_seq: int
-    """The `seq` of the last entry that the compaction item replaces."""
+    """The `seq` of the last entry that the compaction item stands for."""
     max_tokens: int
-    """The budget of renderings of the conversation."""
+    """The limit of tokens of renderings of the conversation."""
     expires_at: datetime
 
     def sign(self, signer: LinkSigner) -> str:
-        """Return the handle with these claims."""
+        """Return a handle with these claims and their signature."""
         *claims, expires_at = astuple(self)
         return signer.sign_claims(_PURPOSE, claims, expires_at)
 
     @classmethod
     def verify(cls, signer: LinkSigner, handle: str) -> "CompactionGrant | None":
-        """Return the claims in a handle; `None` if this service has not signed it.
+        """Return the claims of a handle; `None` if this service has not signed the handle.
 
-        An expired handle is not an error.
+        The caller has to check `expires_at`.
         """
         try:
             *claims, expires = signer.read_claims(_PURPOSE, handle, None)
             project_id, session_id, incarnation, last_seq, max_tokens = claims
             expires_at = datetime.fromtimestamp(expires, tz=UTC)
             return cls(project_id, session_id, incarnation, last_seq, max_tokens, expires_at)
-        except _INVALID_TOKEN:
+        except _INVALID_HANDLE_ERRORS:
             return None
 
 
 @dataclass(frozen=True, slots=True)
 class CompactedBeginning:
-    """The beginning of a conversation that a compaction item replaces."""
+    """The beginning of a conversation that a compaction item stands for.
+
+    In the methods, the *origin* is the conversation of the session that the handle names.
+    """
 
     grant: CompactionGrant
-    """The claims in the handle of the item."""
+    """The claims of the handle of the item."""
     index: int
     """The index of the item in the list of messages."""
     pointer: str
-    """The JSON pointer of the item."""
+    """The JSON pointer to the item."""
     earlier: tuple["CompactedBeginning", ...] = ()
-    """The beginnings of the compaction items before this item, one for each part of a session."""
+    """If the list has items with different handles: the beginning of each handle, in order."""
 
     def check(self, origin: StoredConversation) -> None:
-        """Check that the session of the handle still exists.
+        """Raise an error if the session of the handle was deleted.
 
         Raises:
             InvalidPayloadError: The session was deleted.
@@ -87,10 +91,17 @@ class CompactedBeginning:
     def check_before(
         self, origin: StoredConversation, sent: Sequence[Unit], pointers: Sequence[str]
     ) -> None:
-        """Check that all messages before the item are part of the session.
+        """Raise an error if a message before the item is not among the stored messages.
+
+        Such a message would be lost.
+
+        Args:
+            origin: The conversation of the session that the handle names.
+            sent: The units of the sent messages.
+            pointers: The JSON pointers to the sent messages.
 
         Raises:
-            InvalidPayloadError: A message is not, so it would be lost.
+            InvalidPayloadError: A message is not stored.
         """
         stored_keys = {_get_key(unit) for unit in origin.up_to(self.grant.last_seq).units}
         for unit in sent:
@@ -102,7 +113,11 @@ class CompactedBeginning:
                 )
 
     def check_in(self, stored: StoredConversation, origin: StoredConversation) -> None:
-        """Check that a session begins as the session of the handle.
+        """Raise an error if a conversation does not begin like the session of the handle.
+
+        Args:
+            stored: The conversation.
+            origin: The conversation of the session that the handle names.
 
         Raises:
             InvalidPayloadError: The beginnings differ, or the session of the handle was deleted.
@@ -117,17 +132,26 @@ class CompactedBeginning:
             )
 
     def has_same_beginning(self, stored: StoredConversation, origin: StoredConversation) -> bool:
-        """Return True if a session has the same beginning as the session of the handle."""
+        """Return True if a conversation begins with the messages that the item stands for."""
         end = self.grant.last_seq
         return [*map(_get_key, stored.up_to(end).units)] == [
             *map(_get_key, origin.up_to(end).units)
         ]
 
-    def compare(self, stored: Sequence[Unit], sent: Sequence[Unit], messages: int) -> Comparison:
-        """Compare the messages after the item with the stored messages after the beginning."""
-        later = [unit for unit in stored if unit.position > self.grant.last_seq]
-        comparison = compare(later, [unit for unit in sent if unit.position > self.index], messages)
-        # Messages without content are always new. Those before the item are left out.
+    def compare(
+        self, stored: Sequence[Unit], sent: Sequence[Unit], message_count: int
+    ) -> Comparison:
+        """Compare the messages after the item with the stored messages after the beginning.
+
+        Args:
+            stored: The units of all stored messages.
+            sent: The units of all sent messages.
+            message_count: The number of sent messages.
+        """
+        stored_later = [unit for unit in stored if unit.position > self.grant.last_seq]
+        sent_later = [unit for unit in sent if unit.position > self.index]
+        comparison = compare(stored_later, sent_later, message_count)
+        # `compare` takes all messages without content for new, even those before the item.
         new = tuple(index for index in comparison.new if index > self.index)
         return replace(comparison, new=new)
 
@@ -135,18 +159,21 @@ class CompactedBeginning:
 def find_beginning(
     signer: LinkSigner, project_id: str, items: Iterable[tuple[str, JsonValue]]
 ) -> CompactedBeginning | None:
-    """Return the beginning that the last compaction item in a list of messages replaces, if any.
+    """Return the beginning that the last compaction item in a list of messages stands for.
 
     Args:
         signer: Verifies the handle.
         project_id: The caller's project.
         items: The messages, each with its JSON pointer.
 
+    Returns:
+        The beginning; `None` if there is no compaction item.
+
     Raises:
         InvalidPayloadError: A handle was changed, belongs to another project, or has expired.
     """
-    found: CompactedBeginning | None = None
-    parts: dict[tuple[str, int], CompactedBeginning] = {}
+    last: CompactedBeginning | None = None
+    by_handle: dict[tuple[str, int], CompactedBeginning] = {}
     for index, (pointer, item) in enumerate(items):
         if (handle := find_compaction_handle(item)) is None:
             continue
@@ -164,11 +191,11 @@ def find_beginning(
                 faults=[_make_fault(pointer, "has expired")],
                 code="expired-compaction",
             )
-        found = CompactedBeginning(grant, index, pointer)
-        parts.setdefault((grant.session_id, grant.last_seq), found)
-    if found is None or len(parts) == 1:
-        return found
-    return replace(found, earlier=(*parts.values(),))
+        last = CompactedBeginning(grant, index, pointer)
+        by_handle.setdefault((grant.session_id, grant.last_seq), last)
+    if last is None or len(by_handle) == 1:
+        return last
+    return replace(last, earlier=(*by_handle.values(),))
 
 
 def _make_fault(pointer: str, detail: str) -> Fault:
@@ -176,5 +203,6 @@ def _make_fault(pointer: str, detail: str) -> Fault:
 
 
 def _get_key(unit: Unit) -> tuple[str, str | bytes]:
-    # A stored answer matches any answer to the same call.
+    """Return the key by which a sent unit is found among the stored units."""
+    # An answer matches any other answer to the same call.
     return unit.kind, unit.call_id if unit.kind == "answer" else unit.digest

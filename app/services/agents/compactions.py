@@ -1,8 +1,9 @@
-"""Compaction of conversations without a model, for clients of the Responses API.
+"""Compacts conversations for clients of the Responses API, without calling a model.
 
-A conversation is stored as a session, and the response has a handle of the session in place of the
-items. If a client sends the handle later, `compacted_beginnings` finds the session, and a rendering
-within the budget evicts old steps.
+The service stores a conversation as a session. The response has a *compaction item* in place of the
+items of the conversation, with a signed handle of the session. If the client sends the item in a
+later conversation, `compacted_beginnings.py` finds the session, and a rendering within a limit of
+tokens evicts old steps.
 """
 
 from collections.abc import AsyncIterator, Iterator, Sequence
@@ -51,10 +52,12 @@ from pagefault_dialects.targets.profile import Profile
 from pagefault_dialects.targets.table import TARGETS
 
 HANDLE_DAYS = 30
+"""The time for which a compaction item is valid."""
 _TARGET = "openai-responses"
 _PROFILE = TARGETS[_TARGET]
 DEFAULT_MAX_TOKENS = _PROFILE.window_tokens // 2
-_UNSUPPORTED = ("previous_response_id", "conversation")
+# Members that refer to responses or conversations that the provider has stored.
+_UNSUPPORTED_MEMBERS = ("previous_response_id", "conversation")
 _STORED_MEMBERS = ("input", "instructions", "model", "tools")
 
 
@@ -67,7 +70,7 @@ class _Request:
     items: list[JsonValue]
     """The items of `input`."""
     identity: str
-    """A digest of the members. Equal requests have the same one."""
+    """A digest of the members, from which the ids of the session and of messages are derived."""
 
     def with_pointers(self) -> Iterator[tuple[str, JsonValue]]:
         """Yield the items, each with its JSON pointer."""
@@ -82,37 +85,41 @@ class Compactions:
     puts: ConversationPuts
     """Stores conversations."""
     renders: SessionRenders
-    """Fits stored conversations to a budget."""
+    """Fits stored conversations to a limit of tokens."""
     bodies: RequestBodies
-    """Reads requests within the memory budget."""
+    """Reads the bodies of requests."""
     signer: LinkSigner
-    """Signs handles."""
+    """Signs and verifies handles."""
     limits: Limits
     max_tokens: int
-    """The default budget of renderings of a compacted conversation."""
+    """The limit of tokens of a compacted conversation, if a request names none."""
 
     async def compact(
         self, project_id: str, body: AsyncIterator[bytes], max_tokens: int | None
     ) -> Compaction:
-        """Store a conversation; return its user messages, and a compaction item with its handle.
+        """Store a conversation, and return its user messages and a compaction item.
 
-        If a conversation begins with a compaction item, it continues the session of that item.
+        If the conversation begins with a compaction item, its messages are appended to the session
+        of that item.
 
         Args:
             project_id: The caller's project.
-            body: A request of the Responses API.
-            max_tokens: The budget of renderings of the conversation, if it is not the default.
+            body: A request of the Responses API as JSON.
+            max_tokens: The limit of tokens of renderings of the conversation; `None` for the
+                default.
 
         Raises:
-            InvalidJsonError, InvalidPayloadError, PayloadTooLargeError: The request is invalid, a
-                handle cannot be expanded, or the budget is too small.
+            InvalidJsonError, InvalidPayloadError, PayloadTooLargeError: The request is invalid, the
+                session of a compaction item was deleted, or the limit of tokens is too small.
             StoreUnavailableError: A store did not answer.
         """
         budget = max_tokens or self.max_tokens
         async with self.bodies.read(body, self._parse) as request:
             session_id, last_seq = await self._put(project_id, request)
-            messages = [*_find_user_messages(request)]
-            trailing = await self.renders.resolver.run(partial(_find_trailing_items, request.items))
+            user_messages = [*_find_user_messages(request)]
+            trailing_items = await self.renders.resolver.run(
+                partial(_find_trailing_items, request.items)
+            )
         now = utc_now()
         stored = await self.puts.stored.load(project_id, session_id)
         expires_at = now + timedelta(days=HANDLE_DAYS)
@@ -128,7 +135,7 @@ class Compactions:
             id=f"resp_{new_id()}",
             object="response.compaction",
             created_at=int(now.timestamp()),
-            output=[*map(encode_raw, [*messages, item, *trailing])],
+            output=[*map(encode_raw, [*user_messages, item, *trailing_items])],
             usage=CompactionUsage(
                 input_tokens=input_tokens,
                 input_tokens_details=InputTokensDetails(cached_tokens=0, cache_write_tokens=0),
@@ -139,15 +146,15 @@ class Compactions:
         )
 
     async def count(self, project_id: str, body: AsyncIterator[bytes]) -> InputTokenCount:
-        """Return the estimated tokens of a request. Nothing is stored.
+        """Estimate the number of tokens of a request. Nothing is stored.
 
-        A compaction item counts as the messages that it replaces, within its budget.
+        A compaction item counts as the messages that it stands for, within its limit of tokens.
 
         Raises:
             Exception: See `compact`.
         """
         async with self.bodies.read(body, self._parse) as request:
-            # This raises for items of no dialect, whose tokens cannot be counted.
+            # Called for its errors: the tokens of an unknown kind of item cannot be counted.
             await self.renders.resolver.run(partial(read_conversation, request.members))
             beginning = find_beginning(self.signer, project_id, request.with_pointers())
             tokens, items = 0, request.items
@@ -161,13 +168,14 @@ class Compactions:
         return InputTokenCount(object="response.input_tokens", input_tokens=tokens)
 
     def _parse(self, body: bytes) -> _Request:
+        """Parse and validate the body of a request; see `compact` for the errors."""
         value = BodyReader(self.limits).read(body)
         validate_model(
             ResponsesRequest,
             value,
             "The body is no request of the Responses API without a model; `errors` says where.",
         )
-        if refused := [name for name in _UNSUPPORTED if value.get(name) is not None]:
+        if refused := [name for name in _UNSUPPORTED_MEMBERS if value.get(name) is not None]:
             raise InvalidPayloadError(
                 "Responses are not stored here: send the items of the conversation as `input`.",
                 faults=[Fault(f"/{name}", "is not supported") for name in refused],
@@ -180,7 +188,11 @@ class Compactions:
         return _Request(members, items, json_digest(members).removeprefix(SCHEME)[:32])
 
     async def _put(self, project_id: str, request: _Request) -> tuple[str, int]:
-        """Store a conversation; return the id of its session, and the `seq` of its last entry."""
+        """Store a conversation; return the id of its session and the `seq` of the last entry.
+
+        If the session has gone on differently since the compaction item was made, the messages are
+        stored in a fork of it.
+        """
         beginning = find_beginning(self.signer, project_id, request.with_pointers())
         session_id = (
             f"compaction-{request.identity}" if beginning is None else beginning.grant.session_id
@@ -192,6 +204,7 @@ class Compactions:
         return receipt.session_id or session_id, receipt.last_seq
 
     async def _count_session(self, grant: CompactionGrant, max_tokens: int | None) -> int:
+        """Count the tokens of a stored conversation, after eviction down to `max_tokens`."""
         query = RenderQuery(_TARGET, RenderOptions(max_tokens=max_tokens))
         profile = self.renders.check(query)
 
@@ -207,6 +220,7 @@ class Compactions:
     async def _count_items(
         self, project_id: str, members: JsonObject, items: list[JsonValue]
     ) -> int:
+        """Count the tokens of the items of a request, and of its instructions."""
         if not items and "instructions" not in members:
             return 0
         resolver = self.renders.resolver
@@ -223,8 +237,11 @@ def _count_tokens(resolved: ResolvedTurns, profile: Profile) -> int:
 
 
 def _find_trailing_items(items: Sequence[JsonValue]) -> Sequence[JsonObject]:
-    """Return the items without content at the end, which are stored with the next message."""
-    end: list[JsonObject] = []
+    """Return the items at the end that have no content, such as a reasoning item.
+
+    They are not stored until a message follows, so they are returned to the client.
+    """
+    trailing: list[JsonObject] = []
     for item in reversed(items):
         if (
             not isinstance(item, dict)
@@ -233,12 +250,12 @@ def _find_trailing_items(items: Sequence[JsonValue]) -> Sequence[JsonObject]:
         ):
             break
         if item.get("role") != "user":
-            end.append(item)
-    return end[::-1]
+            trailing.append(item)
+    return trailing[::-1]
 
 
 def _find_user_messages(request: _Request) -> Iterator[JsonObject]:
-    """Yield the messages of the user as items of a response."""
+    """Yield the messages of the user in a request, as items of a response."""
     for index, item in enumerate(request.items):
         if not isinstance(item, dict) or item.get("role") != "user":
             continue

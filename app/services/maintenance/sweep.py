@@ -1,9 +1,9 @@
-"""The sweep: removes blobs without a reference, and expired records.
+"""The sweep: it removes blobs that no row needs, and expired records.
 
-A blob is garbage if its last row was deleted, or if its row was never written. It is removed if it
-is older than a grace period, and only after a claim (see `app.stores.records.swept_blobs`), so that
-no new row loses its blob. Several sweeps may run at the same time. Only the projects of this
-database are swept, because another database may use the same blob store.
+Such blobs are garbage: the last row that needed them was deleted, or the row was never written. A
+sweep removes them (`blob_removal.py`) if they are older than a grace period, which requests in
+progress need. Several sweeps may run at the same time. Only the projects of this database are
+swept, because another database may use the same blob store.
 """
 
 from collections.abc import Callable, Collection, Mapping
@@ -32,20 +32,22 @@ from app.stores.records.uploads import UploadRecords
 
 _log = structlog.get_logger(__name__)
 
+# The age at which a temporary file belongs to a write that was interrupted.
 _TEMPORARY_SECONDS = 24 * 3600.0
-# This is longer than the time between the first blob of a request and its row.
+# The age at which ended claims are removed. It is longer than a request takes from its first blob
+# to its commit.
 _CLAIMS_KEPT = timedelta(hours=48)
-# Times before this cannot be represented.
+# A longer grace period than 100 years could not be subtracted from the current time.
 _MAX_GRACE_SECONDS = 100 * 365 * 24 * 3600.0
 _EVENTS_PER_STEP = 5_000
 
 
 @dataclass(frozen=True, slots=True)
 class SweepReport:
-    """The numbers of a sweep so far. In a dry run, they are the numbers of possible removals."""
+    """The counts of a sweep so far. In a dry run, removals are counted that would be made."""
 
     examined: int = 0
-    """The number of all blobs."""
+    """The number of examined blobs."""
     removed: int = 0
     """The number of removed blobs."""
     bytes_removed: int = 0
@@ -66,9 +68,9 @@ class SweepReport:
         return not any(self.removals().values())
 
     def removals(self) -> dict[str, int]:
-        """Return the numbers of removals by kind."""
-        others = ("examined", "kept_young")
-        return {kind: count for kind, count in asdict(self).items() if kind not in others}
+        """Return the counts of removals, by the name of the field."""
+        not_removed = ("examined", "kept_young")
+        return {name: count for name, count in asdict(self).items() if name not in not_removed}
 
 
 SweepProgress: TypeAlias = Callable[[SweepReport], None]
@@ -76,11 +78,11 @@ SweepProgress: TypeAlias = Callable[[SweepReport], None]
 
 
 @dataclass(eq=False)
-class _OnlyCountedError(Exception):
+class _DryRunError(Exception):
     """Ends the transaction of a dry run, so that its removals are rolled back."""
 
     report: SweepReport
-    """The numbers of these removals."""
+    """The counts of the removals that are rolled back."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,9 +95,9 @@ class Sweep:
     events_kept: timedelta
     """The age at which events expire."""
     max_events: int
-    """The maximum number of events of a project."""
+    """The number of newest events of a project that are kept. Older ones expire at any age."""
     stored_bytes: StorageQuota | None = None
-    """Counts the stored bytes of projects, if they have a quota."""
+    """Counts the stored bytes of projects, if projects have a quota."""
 
     async def run(
         self, grace_seconds: float, *, dry_run: bool = False, progress: SweepProgress | None = None
@@ -103,8 +105,9 @@ class Sweep:
         """Remove garbage that is older than the grace period, and expired records.
 
         Args:
-            grace_seconds: The time for which an unreferenced blob is kept after its last upload.
-            dry_run: True to report the removals without making them.
+            grace_seconds: The time for which a blob that no row needs is kept after its last
+                upload.
+            dry_run: True to report removals without making them.
             progress: Called with the report so far.
 
         Raises:
@@ -132,13 +135,18 @@ class Sweep:
     def scheduled(
         self, *, interval_seconds: float, grace_seconds: float
     ) -> AbstractAsyncContextManager[object]:
-        """Sweep at intervals during the block; never if the interval is 0."""
+        """Run a sweep at each interval during the block.
+
+        Args:
+            interval_seconds: The time between two sweeps; 0 to run none.
+            grace_seconds: See `run`.
+        """
         if not interval_seconds:
             return nullcontext()
-        return run_beside(self._keep_sweeping(interval_seconds, grace_seconds))
+        return run_beside(self._sweep_regularly(interval_seconds, grace_seconds))
 
-    async def _keep_sweeping(self, interval_seconds: float, grace_seconds: float) -> None:
-        # The random delay makes servers that start at the same time sweep at different times.
+    async def _sweep_regularly(self, interval_seconds: float, grace_seconds: float) -> None:
+        # Because of the random delay, servers that start at the same time sweep at different times.
         await anyio.sleep(SystemRandom().uniform(0, interval_seconds))
         while True:
             with log_failures(_log, "sweep not finished", fault="sweep failed"):
@@ -155,27 +163,34 @@ class _Run:
     records: Records
     blobs: BlobStore
     older_than: datetime
+    """The end of the grace period: younger blobs are kept."""
     dry_run: bool
     progress: SweepProgress | None
     report: SweepReport = SweepReport()
 
     async def expire(self, project_id: str, now: datetime) -> None:
-        """Remove expired uploads, idempotency keys, reservations and claims."""
+        """Remove expired uploads, idempotency keys, reservations of stored bytes, and claims."""
 
         def expire(unit: UnitOfWork) -> SweepReport:
-            expired = SweepReport(
+            report = SweepReport(
                 expired_uploads=unit[UploadRecords].remove_expired(now),
                 expired_keys=unit[IdempotencyRecords].purge(now - KEYS_KEPT),
                 expired_reserved_bytes=unit[StoredBlobRecords].expire(now),
             )
             unit[SweptBlobRecords].forget(_CLAIMS_KEPT)
-            return expired
+            return report
 
         self._count(await self._run_removal(project_id, expire))
 
     async def expire_events(self, project_id: str, *, before: datetime, keep: int) -> None:
-        """Remove expired events in small batches, because writers have to wait for each batch."""
-        # This read takes no lock, so that no write waits if nothing has expired.
+        """Remove expired events in small batches, because writers have to wait for each batch.
+
+        Args:
+            project_id: The project.
+            before: The time before which an event has expired.
+            keep: The number of newest events to keep.
+        """
+        # This read takes no lock, so no write has to wait if nothing has expired.
         if None is await self.records.read(
             project_id, lambda unit: unit[EventRecords].newest_expired(before=before, keep=keep)
         ):
@@ -194,48 +209,51 @@ class _Run:
     async def _run_removal(
         self, project_id: str, remove: Callable[[UnitOfWork], SweepReport]
     ) -> SweepReport:
-        """Run a removal, and return its report. In a dry run, roll it back."""
+        """Run a removal in a transaction, and return its report. In a dry run, roll it back."""
 
         def remove_or_count(unit: UnitOfWork) -> SweepReport:
             report = remove(unit)
             if self.dry_run:
-                raise _OnlyCountedError(report)
+                raise _DryRunError(report)
             return report
 
         try:
             return await self.records.write(project_id, remove_or_count, is_alone=True)
-        except _OnlyCountedError as exc:
+        except _DryRunError as exc:
             return exc.report
 
     async def sweep(self, project_id: str) -> None:
-        """Remove the garbage of a project."""
+        """Remove the blobs of a project that no row needs."""
         async with aclosing(find_unneeded_blobs(self.records, self.blobs, project_id)) as batches:
-            async for examined, garbage in batches:
-                old = {blob.digest: blob for blob in garbage if blob.modified_at <= self.older_than}
-                kept_young = len(garbage) - len(old)
+            async for examined, unneeded in batches:
+                old = {
+                    blob.digest: blob for blob in unneeded if blob.modified_at <= self.older_than
+                }
+                kept_young = len(unneeded) - len(old)
                 self._count(SweepReport(examined=examined, kept_young=kept_young))
                 await self._remove(project_id, old)
 
     async def sweep_temporary(self) -> None:
         """Remove temporary files of interrupted writes."""
-        swept = await self.blobs.sweep_temporary(_TEMPORARY_SECONDS, dry_run=self.dry_run)
-        self._count(SweepReport(temporary_removed=swept))
+        removed = await self.blobs.sweep_temporary(_TEMPORARY_SECONDS, dry_run=self.dry_run)
+        self._count(SweepReport(temporary_removed=removed))
 
-    async def _remove(self, project_id: str, old: Mapping[str, ListedBlob]) -> None:
-        """Remove blobs; in a dry run, only count them."""
+    async def _remove(self, project_id: str, blobs: Mapping[str, ListedBlob]) -> None:
+        """Remove blobs, given by digest. In a dry run, only count them."""
         if self.dry_run:
-            self._count_removed(old, old)
+            self._count_removed(blobs, blobs)
             return
         removal = BlobRemoval(self.records, self.blobs)
-        async with aclosing(removal.remove_in_steps(project_id, list(old))) as removed:
-            async for digests in removed:
-                self._count_removed(old, digests)
+        async with aclosing(removal.remove_in_steps(project_id, list(blobs))) as steps:
+            async for removed_digests in steps:
+                self._count_removed(blobs, removed_digests)
 
-    def _count_removed(self, old: Mapping[str, ListedBlob], digests: Collection[str]) -> None:
-        size_bytes = sum(old[digest].size_bytes for digest in digests)
+    def _count_removed(self, blobs: Mapping[str, ListedBlob], digests: Collection[str]) -> None:
+        size_bytes = sum(blobs[digest].size_bytes for digest in digests)
         self._count(SweepReport(removed=len(digests), bytes_removed=size_bytes))
 
-    def _count(self, more: SweepReport) -> None:
-        self.report += more
+    def _count(self, report: SweepReport) -> None:
+        """Add counts to the report, and report the progress."""
+        self.report += report
         if self.progress is not None:
             self.progress(self.report)

@@ -1,12 +1,11 @@
-"""Finds the hints of media, which are sizes and durations, and finds damaged media.
+"""Reads the hints of media from their headers, and finds damaged media.
 
-Hints are read from headers, without decoding: the pixels of images, and the durations of audio and
-video. The bytes may be hostile. If they cannot be parsed, the medium has no hints, which is no
-error.
+*Hints* are the pixels of an image, and the duration of audio or video. They are read without
+decoding. If the header cannot be parsed, the medium has no hints; this is not an error.
 
-Damage depends only on the bytes. It is computed and cached, but never stored, so that new checks
-also apply to old media. Because of the cache, the media of a conversation are not read again for
-each rendering.
+*Damage* is found by reading the whole medium. It depends only on the bytes. It is cached in memory,
+so that the media of a conversation are not read for each rendering, and is never stored, so that
+new checks also apply to old media.
 """
 
 from collections import OrderedDict
@@ -26,27 +25,30 @@ from pagefault_dialects.model.conversation import InlineBytes, Medium, StoredByt
 from pagefault_dialects.model.media import InMemoryMedia, MediaSource
 from pagefault_dialects.model.resource import Damage, MediaHints, Resource
 
+# How much of the beginning of an image is read for its hints.
 _IMAGE_HEAD_BYTES = 1024 * 1024
+# How much of the beginning and of the end of audio and video is read for their hints.
 _WINDOW_BYTES = 8 * 1024 * 1024
 _NO_HINTS = MediaHints()
 
-# MP4 and related formats may have their header after the media.
-_HEADER_MAY_BE_LAST = frozenset(
+# MP4 and related formats may have their header at the end.
+_TYPES_WITH_HEADER_AT_END = frozenset(
     {"video/mp4", "audio/mp4", "video/quicktime", "audio/x-m4a", "video/x-m4v", "video/3gpp"}
 )
 
 
 def probe_media(head: bytes, source: MediaSource, mime_type: str) -> MediaHints:
-    """Return the hints of a medium. Reads the medium, so call it in a thread.
+    """Read the hints of a medium that is being stored. This reads the medium, so use a thread.
 
     Args:
         head: The first bytes of the medium.
-        source: The medium. Unless it is in memory or a draft, only its first 8 MiB are read.
+        source: The medium. If it is neither in memory nor in a temporary file, only its first 8 MiB
+            are read.
         mime_type: The detected type.
 
     Returns:
-        The pixels as displayed (after the rotation of a photograph), and the seconds, rounded to
-        milliseconds.
+        The pixels as displayed (after the rotation of a photograph), and the duration in seconds,
+        rounded to milliseconds.
     """
     if headers.has_known_header(mime_type):
         hints = headers.read_image_hints(head, mime_type)
@@ -54,17 +56,17 @@ def probe_media(head: bytes, source: MediaSource, mime_type: str) -> MediaHints:
             hints = headers.read_image_hints(source.head(_IMAGE_HEAD_BYTES), mime_type)
         return hints
     if headers.has_duration(mime_type):
-        return headers.read_duration_hints(_file_of(source), mime_type)
+        return headers.read_duration_hints(_open_source(source), mime_type)
     return _NO_HINTS
 
 
 async def probe_stored_media(
     blobs: BlobStore, project_id: str, blob: StoredBlob, mime_type: str
 ) -> MediaHints:
-    """Return the hints of a stored blob. Only its beginning, and for some types its end, are read.
+    """Read the hints of a stored blob, from its beginning and, for some types, its end.
 
     Returns:
-        See `probe_media`. If the store does not answer, there are no hints.
+        The hints; see `probe_media`. If the store does not answer, the hints are empty.
     """
     is_image = headers.has_known_header(mime_type)
     if not is_image and not headers.has_duration(mime_type):
@@ -75,7 +77,7 @@ async def probe_stored_media(
         if is_image:
             return await anyio.to_thread.run_sync(headers.read_image_hints, head, mime_type)
         tail = b""
-        if mime_type in _HEADER_MAY_BE_LAST and b"moov" not in head:
+        if mime_type in _TYPES_WITH_HEADER_AT_END and b"moov" not in head:
             start = max(len(head), blob.size_bytes - _WINDOW_BYTES)
             tail = await read_whole(blobs, project_id, blob.digest, start=start)
     except StoreUnavailableError:
@@ -84,22 +86,24 @@ async def probe_stored_media(
     return await anyio.to_thread.run_sync(headers.read_duration_hints, file, mime_type)
 
 
-def _file_of(source: MediaSource) -> headers.WindowedFile:
+def _open_source(source: MediaSource) -> headers.WindowedFile:
+    """Return a medium as a file, from which the parser reads only what it needs."""
     if isinstance(source, DraftMedia):
         return headers.WholeFile(source.draft.read, source.size_bytes)
-    # All bytes of a medium in memory are passed, as this does not copy them.
+    # `head` does not copy the bytes of a medium in memory, so all of them can be passed.
     size = source.size_bytes if isinstance(source, InMemoryMedia) else _WINDOW_BYTES
     return headers.WindowedFile(source.head(size), b"", source.size_bytes)
 
 
 _MAX_CACHED = 20_000
+# The size up to which a medium in memory is checked in the event loop.
 _SMALL_BYTES = 4_096
-# While a check waits for the store, it occupies a thread.
+# The number of concurrent checks, each of which occupies a thread while it waits for the store.
 _MAX_CONCURRENT = 8
 
 
 class MediaChecks:
-    """Finds damaged media, with a cache that all services share.
+    """Finds damaged media. All services share one instance, because of its cache.
 
     Args:
         blobs: Reads stored media.
@@ -111,7 +115,7 @@ class MediaChecks:
         self._threads = anyio.CapacityLimiter(_MAX_CONCURRENT)
 
     async def check_medium(self, project_id: str, medium: Medium) -> Damage | None:
-        """Return the damage of a medium of a conversation; `None` for a medium at a URL.
+        """Return the damage of a medium of a conversation; `None` if it is sound or at a URL.
 
         Raises:
             StoreUnavailableError: The store did not answer, or has lost the bytes.
@@ -127,7 +131,7 @@ class MediaChecks:
         return None
 
     async def check_resource(self, project_id: str, resource: Resource) -> Damage | None:
-        """Return the damage of a stored medium.
+        """Return the damage of a resource; `None` if it is sound.
 
         Raises:
             StoreUnavailableError: The store did not answer, or has lost the bytes.
@@ -138,10 +142,11 @@ class MediaChecks:
         )
 
     async def check_bytes(self, data: bytes, mime_type: str) -> Damage | None:
-        """Return the damage of a medium in memory."""
+        """Return the damage of a medium in memory; `None` if it is sound."""
         source = InMemoryMedia(data)
         if len(data) <= _SMALL_BYTES:
-            # Checking an icon is faster than starting a thread, and a history may have thousands.
+            # Checking an icon is faster than starting a thread, and a history may have thousands of
+            # them.
             return check_source_soundness(source, mime_type)
         return await anyio.to_thread.run_sync(
             check_source_soundness, source, mime_type, limiter=self._threads
@@ -150,7 +155,7 @@ class MediaChecks:
     async def check_blob(
         self, project_id: str, digest: str, *, mime_type: str, size_bytes: int
     ) -> Damage | None:
-        """Return the damage of a stored medium.
+        """Return the damage of stored bytes; `None` if they are sound.
 
         Raises:
             StoreUnavailableError: The store did not answer, or has lost the bytes.
@@ -163,7 +168,7 @@ class MediaChecks:
             read = partial(read_whole, start=start, end=start + size)
             data = anyio.from_thread.run(read, self._blobs, project_id, digest)
             if len(data) != size:
-                # The store has lost a part of the blob. The medium itself may not be damaged.
+                # The store has lost a part of the blob. The medium itself may be sound.
                 raise StoreUnavailableError("blob store")
             return data
 

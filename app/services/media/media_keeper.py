@@ -1,4 +1,8 @@
-"""Stores media: their bytes in the blob store, and their type and size in descriptors."""
+"""Stores the bytes of media in the blob store, and makes their resources.
+
+The resources have the type, the size and the pixels or duration of the media. This module does not
+write their rows: the caller does, in the transaction that refers to them.
+"""
 
 import base64
 from collections.abc import Callable, Sequence
@@ -18,21 +22,22 @@ from pagefault_dialects.model.media import MediaSource
 from pagefault_dialects.model.normalized import NormalizedMedia
 from pagefault_dialects.model.resource import Damage, MediaHints, Resource, resource_kind
 
+# Media up to this size are compared by their bytes.
 _SMALL_BYTES = 64 * 1_024
 
 
 @dataclass(frozen=True, slots=True)
 class ProcessedMedium:
-    """A medium of a tool result, after it was stored or was found to be small."""
+    """A medium of a tool result: it was stored, or it is so small that it stays inline."""
 
     mime_type: str
     filename: str | None
     resource: Resource | None
-    """The stored resource; `None` for a small image."""
+    """The resource of a stored medium; `None` for a small image."""
     inline_base64: str | None = None
-    """The bytes of a small image as base64."""
+    """The bytes of a small image as base64; `None` for a stored medium."""
     damage: Damage | None = None
-    """The damage, if there is any. A damaged medium is stored like any other."""
+    """The damage, if the medium is damaged. It is stored nevertheless."""
 
     @property
     def reference(self) -> str:
@@ -41,7 +46,7 @@ class ProcessedMedium:
 
 
 class BlobPuts(Protocol):
-    """The part of a `BlobStore` that stores media."""
+    """The method of `BlobStore` that stores media."""
 
     async def put_all(
         self,
@@ -64,15 +69,18 @@ class MediaKeeper:
     limit_bytes: int
     """The maximum size of a medium."""
     now: datetime
-    """The `created_at` of new descriptors."""
+    """The `created_at` of new resources."""
     checks: MediaChecks | None = None
-    """Caches the damage of each medium, so that it is not read again."""
+    """Caches the damage of stored media, so that a rendering does not read them again."""
     _processed: dict["_Identity", ProcessedMedium] = field(init=False, default_factory=dict)
 
     async def process_all(self, media: Sequence[NormalizedMedia]) -> list[ProcessedMedium]:
-        """Store media with one call of the blob store. Images below 1,024 bytes are not stored.
+        """Store media in one call of the blob store, except images below 1,024 bytes.
 
         Equal media are stored once.
+
+        Returns:
+            The outcome for each medium, in the same order.
 
         Raises:
             PayloadTooLargeError: A medium is larger than the limit.
@@ -101,11 +109,19 @@ class MediaKeeper:
         return [self._processed[identity] for identity in identities]
 
     async def store(self, source: MediaSource, mime_type: str, filename: str | None) -> Resource:
-        """Store the bytes of a medium whose type is known; return its descriptor."""
-        medium = _ExaminedMedium(source, mime_type, filename, is_checked=False)
+        """Store the bytes of a medium, and return its resource. Its damage is not checked.
+
+        Args:
+            source: The bytes.
+            mime_type: The detected type.
+            filename: The file name, if there is one.
+        """
+        medium = _ExaminedMedium(source, mime_type, filename, checks_damage=False)
         return (await self._store_all([medium]))[0]
 
     async def _store_all(self, media: Sequence["_ExaminedMedium"]) -> list[Resource]:
+        """Store the bytes of media and examine them at the same time; return their resources."""
+
         def examine() -> None:
             for medium in media:
                 medium.examine()
@@ -135,19 +151,19 @@ class MediaKeeper:
 
 @dataclass(slots=True)
 class _ExaminedMedium:
-    """A medium of a known type, with the hints and damage that are found while it is stored."""
+    """A medium of a known type. `examine` finds its hints and its damage."""
 
     source: MediaSource
     mime_type: str
     filename: str | None
-    is_checked: bool = True
+    checks_damage: bool = True
     hints: MediaHints = field(default_factory=MediaHints)
     damage: Damage | None = None
 
     def examine(self) -> None:
-        """Find the hints and the damage. Reads the bytes, so call it in a thread."""
+        """Find the hints and the damage. This reads the bytes, so call it in a thread."""
         self.hints = probe_media(self.source.head(HEAD_BYTES), self.source, self.mime_type)
-        if self.is_checked:
+        if self.checks_damage:
             self.damage = check_source_soundness(self.source, self.mime_type)
 
     def encode_inline(self) -> ProcessedMedium:
@@ -158,20 +174,21 @@ class _ExaminedMedium:
 
 
 _Identity: TypeAlias = tuple[object, str | None, str | None, bool]
-"""The bytes of a small medium or the source of a large one, the declared type and the name."""
+"""The bytes or the source of a medium, its declared type, its name, and if it must be stored."""
 
 
 def _identify(medium: NormalizedMedia) -> _Identity:
+    """Return a key that is equal for media that need to be stored only once."""
     source = medium.source
     is_small = source.size_bytes <= _SMALL_BYTES
-    # Results repeat icons and thumbnails. By their bytes, each of them is stored once.
+    # Results often repeat icons and thumbnails, so small media are compared by their bytes.
     data = source.head(source.size_bytes) if is_small else source
     return data, source.declared_mime_type, medium.filename, medium.must_be_stored
 
 
 @dataclass(frozen=True, slots=True)
 class MediaKeepers:
-    """Makes the `MediaKeeper` of a request; see there for the fields."""
+    """Makes a `MediaKeeper` for each request. See `MediaKeeper` for the fields."""
 
     blobs: BlobStore
     limit_bytes: int
@@ -196,7 +213,15 @@ def _may_stay_inline(medium: NormalizedMedia, mime_type: str) -> bool:
 async def describe_stored(
     blobs: BlobStore, project_id: str, blob: StoredBlob, mime_type: str, filename: str | None
 ) -> Resource:
-    """Return the descriptor of a stored blob whose type is known. It is not written to a row."""
+    """Return the resource of a blob that is stored already. Its row is not written.
+
+    Args:
+        blobs: Reads the header of the medium.
+        project_id: The project of the blob.
+        blob: The stored bytes.
+        mime_type: The detected type.
+        filename: The file name, if there is one.
+    """
     return Resource(
         resource_id=derive_resource_id(project_id, blob.digest, mime_type, filename),
         digest=blob.digest,

@@ -1,6 +1,12 @@
-"""Reserves the memory of a request body, while it arrives and while it is processed.
+"""Reserves memory for request bodies, while they arrive and while they are processed.
 
-`pagefault_dialects.streams.text_weight` estimates the memory for processing a text.
+Each body has two reservations: in the whole budget, and, while it arrives, in the half of the
+budget that is for arriving bodies. When a body is complete, the memory for processing it is
+estimated (`pagefault_dialects.streams.text_weight`), and reserved too.
+
+A client that sends slowly keeps its memory for a long time. So each body has a *credit*: seconds
+for which its sender may pause. It falls while the service waits for bytes, and rises with received
+bytes. If memory is short, bodies whose credit is below 0 are ended with an error.
 """
 
 import asyncio
@@ -15,29 +21,31 @@ from pagefault_dialects.errors import PayloadTooLargeError
 from pagefault_dialects.streams.text_weight import TextWeight
 
 UNRESERVED_BYTES = 16 * 1024
-"""No memory is reserved for bodies up to this size, as most bodies are."""
+"""The size up to which no memory is reserved for a body. Most bodies are smaller."""
 
 QUICKLY_WEIGHED_BYTES = 64 * 1024
-"""The size up to which a text is weighed in the event loop."""
+"""The size up to which the memory for processing a text is estimated in the event loop."""
 
 WORK_WAIT_SECONDS = 10.0
-"""The longest time that a received body waits for the memory to process it."""
+"""The maximum time that a received body waits for the memory to process it."""
 
+# Reservations grow in steps: of 32 KiB up to 256 KiB, then of 256 KiB.
 _FIRST_STEP_BYTES = 32 * 1024
 _STEP_BYTES = 256 * 1024
+# A sender with this rate never loses credit.
 _PACE_BYTES_PER_SECOND = 64 * 1024
 _MAX_CREDIT_SECONDS = 4.0
 
 
 class BodyBudget:
-    """The memory of request bodies. Bodies that are arriving may use half of the budget.
+    """The memory budget of all request bodies of the process.
 
-    The other half is for complete bodies and for responses. If arriving bodies need more than their
-    half, slow ones are ended, the slowest first.
+    Arriving bodies may use half of the whole budget. The other half is for complete bodies and for
+    responses. If arriving bodies need more than their half, slow ones are ended, the slowest first.
 
     Args:
         memory: The whole budget.
-        text_limit_bytes: The limit of the text that one body keeps in memory.
+        text_limit_bytes: The maximum size of the text of one body, which stays in memory.
     """
 
     def __init__(self, memory: MemoryBudget, *, text_limit_bytes: int) -> None:
@@ -48,7 +56,12 @@ class BodyBudget:
         """The arriving bodies that have a reservation."""
 
     def make_room(self, size_bytes: int, newcomer: "BodyMemory") -> None:
-        """End slow bodies until more bytes fit, or until no slow body is left."""
+        """End slow bodies until more bytes fit, or until no slow body is left.
+
+        Args:
+            size_bytes: The number of additional bytes.
+            newcomer: The body that needs the bytes, which is not ended.
+        """
         if self.arriving.held_bytes + size_bytes <= self.arriving.limit_bytes:
             return
         now = asyncio.get_running_loop().time()
@@ -60,11 +73,17 @@ class BodyBudget:
 
 
 class BodyMemory:
-    """The reserved memory of one body. The caller releases it at the end of the request."""
+    """The reserved memory of one body. The caller releases it at the end of the request.
+
+    Args:
+        budget: The budget of all bodies.
+    """
 
     def __init__(self, budget: BodyBudget) -> None:
         self._budget = budget
+        # The reservation in the half for arriving bodies; `None` for a short or a complete body.
         self._arriving: MemoryReservation | None = None
+        # The reservation in the whole budget; `None` for a short body.
         self._reserved: MemoryReservation | None = None
         self._text_bytes = 0
         self._weight = TextWeight()
@@ -73,14 +92,14 @@ class BodyMemory:
         self._credit_seconds = _MAX_CREDIT_SECONDS
         self._waiting_since: float | None = None
         self.size_bytes = UNRESERVED_BYTES
-        """The size of the body up to which the reserved memory is enough."""
+        """The size of the body for which memory is reserved. `keep` increases it."""
 
     @asynccontextmanager
     async def arrival(self) -> AsyncIterator[None]:
-        """Allow that the body is ended during the block, in which it arrives.
+        """Receive the body in this block, which is ended if the body is slow and memory is short.
 
         Raises:
-            OverloadedError: The body was ended, because it was slow, and its memory was needed.
+            OverloadedError: The block was ended.
         """
         try:
             async with asyncio.timeout(None) as self._timeout:
@@ -97,7 +116,7 @@ class BodyMemory:
             self._budget.bodies.discard(self)
 
     async def measure_pace(self, chunks: AsyncIterator[bytes]) -> AsyncIterator[bytes]:
-        """Yield the chunks, and measure how long the service waits for them."""
+        """Yield the chunks of the body, and compute the credit of its sender."""
         clock = asyncio.get_running_loop().time
         while True:
             self._waiting_since = clock()
@@ -110,9 +129,13 @@ class BodyMemory:
             yield chunk
 
     def credit_seconds(self, now: float) -> float:
-        """Return how long the sender may pause. If it is below 0, the body may be ended."""
-        waited = 0.0 if self._waiting_since is None else now - self._waiting_since
-        return self._credit_seconds - waited
+        """Return the time that the sender may still pause. Below 0, the body may be ended.
+
+        Args:
+            now: The time of the clock of the event loop.
+        """
+        waited_seconds = 0.0 if self._waiting_since is None else now - self._waiting_since
+        return self._credit_seconds - waited_seconds
 
     def end(self) -> None:
         """Release the memory, and end the block of `arrival` with an error."""
@@ -123,9 +146,12 @@ class BodyMemory:
         self.release()
 
     async def keep(self, size_bytes: int) -> None:
-        """Reserve memory for the received bytes, rounded up for the next bytes.
+        """Reserve memory for the received bytes, and for some of the next bytes.
 
-        Call it if their number exceeds the attribute `size_bytes`, before keeping more bytes.
+        Call this before more bytes than the attribute `size_bytes` are kept in memory.
+
+        Args:
+            size_bytes: The number of received bytes.
 
         Raises:
             OverloadedError: The bytes do not fit now.
@@ -140,7 +166,11 @@ class BodyMemory:
         self._grow(size_bytes)
 
     def keep_text(self, text_bytes: int, other_bytes: int) -> None:
-        """Reserve memory for bytes of text, and for other bytes. Call it in a thread of anyio.
+        """Reserve memory for the text of a streamed body. Call this in a thread of anyio.
+
+        Args:
+            text_bytes: The number of bytes of text that are kept so far.
+            other_bytes: The number of other bytes in memory, such as the current chunks.
 
         Raises:
             OverloadedError: The bytes do not fit now.
@@ -154,6 +184,11 @@ class BodyMemory:
             anyio.from_thread.run_sync(grow_within, self._reserved, self._budget.memory, work_bytes)
 
     def _grow(self, size_bytes: int) -> None:
+        """Grow the reservations of an arriving body to a size.
+
+        Raises:
+            OverloadedError: The body was ended, or the bytes do not fit now.
+        """
         if self._is_ended:
             raise OverloadedError
         if self._arriving is not None and self._reserved is not None:
@@ -165,14 +200,15 @@ class BodyMemory:
     async def begin_work(self, text_bytes: int) -> None:
         """Reserve the memory for processing a complete body.
 
-        If it does not fit at once, the reservation from the whole budget is released during the
-        wait. The bytes of the body stay reserved from the half of arriving bodies.
+        If the memory is not free at once, the reservation in the whole budget is released while the
+        body waits, so that waiting bodies do not block each other. The reservation in the half for
+        arriving bodies stays until then.
 
         Args:
             text_bytes: The number of bytes of text in the body.
 
         Raises:
-            OverloadedError: The memory did not fit for `WORK_WAIT_SECONDS`.
+            OverloadedError: The memory was not free within `WORK_WAIT_SECONDS`.
         """
         if self._reserved is None:
             return
@@ -189,18 +225,18 @@ class BodyMemory:
             self._arriving = None
 
     def _work_bytes(self, text_bytes: int) -> int:
-        """Return the memory for processing bytes of text: at most 3/4 of the budget.
+        """Return the estimated memory for processing text, at most 3/4 of the budget.
 
-        Because of this limit, the work does not have to wait for all arriving bodies.
+        With this limit, large work does not have to wait until all arriving bodies are gone.
         """
         max_bytes = self._budget.memory.limit_bytes // 4 * 3
         return min(self._weight.estimate_bytes(text_bytes), max_bytes)
 
     def check_text(self, text_bytes: int) -> None:
-        """Check the number of bytes of text that a body keeps in memory.
+        """Raise an error if a body has too much text.
 
         Raises:
-            PayloadTooLargeError: There is too much text.
+            PayloadTooLargeError: The text exceeds `BodyBudget.text_limit_bytes`.
         """
         limit_bytes = self._budget.text_limit_bytes
         if text_bytes > limit_bytes:
@@ -212,16 +248,19 @@ class BodyMemory:
             )
 
     def weigh(self, data: bytes) -> None:
-        """Add a part of the body to the estimate of the memory for processing it."""
+        """Add a part of the body to the estimate of the memory for processing the body."""
         self._weight.add(data)
 
     def reserve_work(self, text_bytes: int) -> None:
-        """Reserve the memory for processing more bytes of text.
+        """Reserve the memory for processing additional text.
 
-        Call it in a thread of anyio; for a body of up to `UNRESERVED_BYTES`, in any thread.
+        Call this in a thread of anyio. For a body of up to `UNRESERVED_BYTES`, any thread will do.
+
+        Args:
+            text_bytes: The number of additional bytes.
 
         Raises:
-            OverloadedError: The memory does not fit now.
+            OverloadedError: The memory is not free now.
             PayloadTooLargeError: There is too much text in total.
         """
         if not text_bytes:
@@ -236,7 +275,7 @@ class BodyMemory:
                 )
 
     def release(self) -> None:
-        """Release all memory."""
+        """Release all reservations. Further calls have no effect."""
         self._budget.bodies.discard(self)
         for memory in (self._arriving, self._reserved):
             if memory is not None:
@@ -250,7 +289,7 @@ def _round_up(size_bytes: int) -> int:
 
 
 def grow_within(memory: MemoryReservation, budget: MemoryBudget, size_bytes: int) -> None:
-    """Grow a reservation to a size, but at most to the whole budget.
+    """Grow a reservation to a size, but at most to the whole budget. It never shrinks.
 
     Raises:
         OverloadedError: The bytes do not fit now.

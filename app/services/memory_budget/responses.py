@@ -1,9 +1,9 @@
-"""Reserves the memory of responses, and disconnects clients that read too slowly.
+"""Reserves memory for responses, and disconnects clients that read too slowly.
 
-All responses with long text together may reserve half of the budget, called the *share*, so that
-slow readers do not block other requests. If three quarters of the share, or of the whole budget,
-are reserved, readers below a minimum rate are disconnected, the slowest first, until less is
-reserved. A disconnected client can notice it: the body is shorter than its `Content-Length`.
+All responses with long text together may reserve half of the memory budget, called the *share*, so
+that slow readers do not block other requests. If more than three quarters of the share, or of the
+whole budget, are reserved, readers below a minimum rate are disconnected, the slowest first. A
+disconnected client notices this, because the body is shorter than its `Content-Length`.
 """
 
 import asyncio
@@ -23,20 +23,22 @@ from app.services.memory_budget.budget import MemoryBudget, MemoryReservation
 _log: BoundLogger = structlog.get_logger(__name__)
 
 GRACE_SECONDS = 10.0
-"""The time that a response may wait for its reader before the rate of the reader counts."""
+"""The time that the service waits for a reader before the rate of the reader counts."""
 PACE_BYTES = 256 * 1024
-"""The average bytes per second from which a reader is never disconnected."""
+"""The average rate in bytes per second from which a reader is never disconnected."""
 _CHECK_SECONDS = 1.0
 
 
 @dataclass(frozen=True, slots=True)
 class ResponseMemory:
-    """The bytes that a response has reserved, both from the share and from the whole budget."""
+    """The memory that a response has reserved, both in the share and in the whole budget."""
 
     share: MemoryReservation
+    """The reservation in the share."""
     whole: MemoryReservation
+    """The reservation in the whole budget."""
     limit_bytes: int
-    """The size of the share."""
+    """The size of the share of all responses."""
 
     @property
     def size_bytes(self) -> int:
@@ -77,18 +79,19 @@ class Reader:
     abort: Callable[[], object]
     """Ends the connection."""
     is_cut: bool = False
+    """True if the connection was ended by `cut`."""
     _sent_bytes: int = 0
     _waited_seconds: float = 0.0
     _waiting_since: float | None = None
 
     def cut(self) -> None:
-        """End the connection. Its memory is released soon after."""
+        """End the connection. The sender of the response then releases its memory."""
         self.is_cut = True
         self.abort()
 
     @contextmanager
     def sending(self, size_bytes: int) -> Iterator[None]:
-        """Count the bytes that the block sends, and the time that it takes."""
+        """Count the bytes that the block sends, and the time for which it waits for the client."""
         self._waiting_since = monotonic()
         try:
             yield
@@ -98,9 +101,13 @@ class Reader:
             self._sent_bytes += size_bytes
 
     def pace(self, now: float) -> float | None:
-        """Return the bytes sent per second of waiting; `None` during the grace period.
+        """Return the rate of the reader, the bytes sent per second in which the service waited.
 
-        The time in which the service makes the next piece is not included.
+        Args:
+            now: The time of `time.monotonic`.
+
+        Returns:
+            The rate; `None` if the service has waited for less than `GRACE_SECONDS`.
         """
         seconds = self._waited_seconds
         if self._waiting_since is not None:
@@ -109,7 +116,7 @@ class Reader:
 
 
 class ResponseBudget:
-    """The memory of the responses of a process, and their readers. Not thread-safe.
+    """The memory budget of all responses of the process, and their readers. Not thread-safe.
 
     Args:
         memory: The whole budget.
@@ -122,13 +129,14 @@ class ResponseBudget:
         self._next_check: asyncio.TimerHandle | None = None
 
     async def reserve(self, size_bytes: int) -> ResponseMemory:
-        """Reserve memory, after a short wait if it does not fit at once.
+        """Reserve memory, and wait up to a second until it is free.
 
-        The caller has no other reservation, and releases the returned one. A size above the share
-        counts as the whole share, which the response then has alone.
+        The caller must have no other reservation, because it could wait for itself. It has to
+        release the returned memory. A response that is larger than the share reserves the whole
+        share.
 
         Raises:
-            OverloadedError: The bytes did not fit for a second. Nothing is reserved.
+            OverloadedError: The memory was not free within a second. Nothing is reserved.
         """
         size_bytes = min(size_bytes, self._share.limit_bytes)
         self.cut_slow(monotonic(), wanted_bytes=size_bytes)
@@ -141,13 +149,16 @@ class ResponseBudget:
         return ResponseMemory(share, whole, self._share.limit_bytes)
 
     def take(self, size_bytes: int) -> ResponseMemory:
-        """Reserve bytes without waiting.
+        """Reserve memory without waiting.
 
         Raises:
-            OverloadedError: The bytes do not fit now. Nothing is reserved.
+            OverloadedError: The memory is not free now. Nothing is reserved.
         """
-        nothing = MemoryReservation(self._share, 0), MemoryReservation(self._memory, 0)
-        memory = ResponseMemory(*nothing, self._share.limit_bytes)
+        memory = ResponseMemory(
+            MemoryReservation(self._share, 0),
+            MemoryReservation(self._memory, 0),
+            self._share.limit_bytes,
+        )
         try:
             memory.resize(size_bytes)
         except OverloadedError:
@@ -156,14 +167,17 @@ class ResponseBudget:
         return memory
 
     @contextmanager
-    def reading(self, memory: ReservedMemory, cut: Callable[[], object]) -> Iterator[Reader]:
-        """Register a reader, which may be disconnected, during the block.
+    def reading(self, memory: ReservedMemory, abort: Callable[[], object]) -> Iterator[Reader]:
+        """Send a response in this block. Its client may be disconnected if it reads slowly.
 
         Args:
             memory: The memory of the response.
-            cut: Ends the connection.
+            abort: Ends the connection.
+
+        Yields:
+            The reader. Each part of the response is sent in a block of `Reader.sending`.
         """
-        reader = Reader(memory, cut)
+        reader = Reader(memory, abort)
         self._readers.add(reader)
         self._schedule_check()
         try:
@@ -175,20 +189,21 @@ class ResponseBudget:
         """Disconnect slow readers, the slowest first, until enough memory is free.
 
         Args:
-            now: The current time of the monotonic clock.
+            now: The time of `time.monotonic`.
             wanted_bytes: The memory that a new response needs.
         """
         budgets = (self._share, self._memory)
         excess_bytes = max(_excess_bytes(budget, wanted_bytes) for budget in budgets)
+        # The memory of readers that were cut is released soon.
         excess_bytes -= sum(reader.memory.size_bytes for reader in self._readers if reader.is_cut)
         if excess_bytes <= 0:
             return
-        paces = [
+        readers_by_pace = [
             (pace, reader)
             for reader in self._readers
             if not reader.is_cut and (pace := reader.pace(now)) is not None
         ]
-        for pace, reader in sorted(paces, key=itemgetter(0)):
+        for pace, reader in sorted(readers_by_pace, key=itemgetter(0)):
             if pace >= PACE_BYTES or excess_bytes <= 0:
                 return
             excess_bytes -= reader.memory.size_bytes
@@ -211,6 +226,9 @@ class ResponseBudget:
 
 
 def _excess_bytes(budget: MemoryBudget, wanted_bytes: int) -> int:
-    """Return the bytes to release, so that the wanted bytes and a quarter of a budget are free."""
+    """Return how many bytes have to be released in a budget.
+
+    Afterwards the wanted bytes are free, and at least a quarter of the budget.
+    """
     free_bytes = max(budget.limit_bytes // 4, wanted_bytes)
     return budget.held_bytes + free_bytes - budget.limit_bytes

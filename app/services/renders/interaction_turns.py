@@ -1,4 +1,4 @@
-"""Interactions as turns: the input of a user with its attachments, and the output of the model.
+"""Reads interactions as turns: the input of a user with its attachments, and the output of a model.
 
 Source: spec 001.
 """
@@ -36,7 +36,7 @@ from pagefault_dialects.model.resource import LINK_TYPE, Resource, resource_kind
 _NO_LINKS: Mapping[str, str] = MappingProxyType({})
 
 ReadItems: TypeAlias = Callable[[JsonValue, str], Iterable[Item]]
-"""Returns the items of a stored value; the arguments are the value and its JSON pointer."""
+"""Returns the items of a turn in a JSON value. The arguments are the value and its JSON pointer."""
 
 
 def read_interaction_turns(
@@ -51,15 +51,15 @@ def read_interaction_turns(
 
     Args:
         entry: The interaction.
-        resources: The attached resources by id. A line of text replaces a missing one.
+        resources: The attached resources by id. A line of text replaces a missing resource.
         origin: The path of the entry.
-        read: Reads texts and legacy objects, which may contain media.
-        links: The addresses in attached link files, by resource id.
+        read: Reads the items in texts, and in JSON objects of older clients.
+        links: The URLs in attached link files, by resource id.
     """
-    value = parse_stored_json(entry.input)
+    user_input = parse_stored_json(entry.input)
     question: ComposedTurn = Turn(
         role="user",
-        items=tuple(_read_input(value, entry, _Attachments(resources, links), read)),
+        items=tuple(_read_input(user_input, entry, _Attachments(resources, links), read)),
         origin=origin,
         seq=entry.seq,
     )
@@ -75,18 +75,25 @@ def read_answer_turn(entry: StoredAnswer, *, origin: str, read: ReadItems) -> Co
 
 
 def find_attached_ids(entry: StoredInteraction) -> set[str]:
-    """Return the ids of the resources attached to an interaction."""
+    """Return the ids of the resources that are attached to an interaction."""
     if entry.input_kind != "multimodal":
         return set()
-    attached = (
+    resource_ids = (
         bound_resource_id(attachment["id"], entry.bindings)
         for part in parse_stored_json(entry.input)["parts"]
         for attachment in part.get("attachments", ())
     )
-    return {resource_id for resource_id in attached if resource_id}
+    return {resource_id for resource_id in resource_ids if resource_id}
 
 
 def _read_output(output: bytes, pointer: str, read: ReadItems) -> ComposedTurn:
+    """Return the turn of an output, without its origin and `seq`.
+
+    Args:
+        output: The output, a message as JSON.
+        pointer: The JSON pointer to the output in its entry.
+        read: Reads the items of the content.
+    """
     message = parse_stored_json(output)
     role = cast("TurnRole", message["role"])
     items = list(read(message["content"], f"{pointer}/content"))
@@ -102,15 +109,16 @@ def _read_output(output: bytes, pointer: str, read: ReadItems) -> ComposedTurn:
 
 
 def _read_input(
-    value: Any,  # noqa: ANN401 - the input as parsed JSON
+    user_input: Any,  # noqa: ANN401 - parsed JSON
     entry: StoredInteraction,
     attachments: "_Attachments",
     read: ReadItems,
 ) -> Iterator[Item]:
+    """Yield the items of an input: its texts, each followed by its attachments."""
     if entry.input_kind != "multimodal":
-        yield from read(value, "/interaction/input")
+        yield from read(user_input, "/interaction/input")
         return
-    for index, part in enumerate(value["parts"]):
+    for index, part in enumerate(user_input["parts"]):
         pointer = f"/interaction/input/parts/{index}"
         if part.get("text") is not None:
             yield from read(part["text"], f"{pointer}/text")
@@ -124,12 +132,14 @@ class _Attachments:
     resources: Mapping[str, Resource]
     """The resources by id."""
     links: Mapping[str, str]
-    """The addresses in those that are link files, by id."""
+    """The URLs in resources that are link files, by the id of the resource."""
 
 
-def _linked_medium(pointer: str, url: str, name: str | None, declared: str | None) -> Medium:
-    """Return a file at an address, with its declared type, or with that of its file extension."""
-    mime_type = canonical_mime_type(declared or "") or OCTET_STREAM
+def _build_linked_medium(
+    pointer: str, url: str, name: str | None, declared_type: str | None
+) -> Medium:
+    """Return the medium at a URL, with its declared type or the type of its file extension."""
+    mime_type = canonical_mime_type(declared_type or "") or OCTET_STREAM
     if mime_type == OCTET_STREAM:
         mime_type = mime_type_for_filename(name or "") or OCTET_STREAM
     return Medium(pointer, Address(url), resource_kind(mime_type), mime_type, name, None)
@@ -138,23 +148,25 @@ def _linked_medium(pointer: str, url: str, name: str | None, declared: str | Non
 def _read_attachments(
     part: dict[str, Any], pointer: str, bindings: Bindings, attachments: _Attachments
 ) -> Iterator[Item]:
+    """Yield the media of the attachments of a part. A text replaces a file that is not stored."""
     resources = attachments.resources
-    for index, attached in enumerate(part.get("attachments", ())):
+    for index, attachment in enumerate(part.get("attachments", ())):
         attachment_pointer = f"{pointer}/attachments/{index}"
-        resource_id = bound_resource_id(attached["id"], bindings)
+        resource_id = bound_resource_id(attachment["id"], bindings)
         if resource_id is None:
             yield TextItem(
                 attachment_pointer,
-                f"[File: {attached['id']}, which is not stored here]",
+                f"[File: {attachment['id']}, which is not stored here]",
             )
             reason = "Nobody knew the id of this file when the interaction was written."
             yield Omission(attachment_pointer, "attachment", "not-stored", reason)
         elif resource_id not in resources:
             yield TextItem(
-                attachment_pointer, f"[File: {attached['id']}, which is no longer there]"
+                attachment_pointer, f"[File: {attachment['id']}, which is no longer there]"
             )
-        elif resource_id in attachments.links and attached.get("mime_type") != LINK_TYPE:
+        elif resource_id in attachments.links and attachment.get("mime_type") != LINK_TYPE:
+            # The attachment declares the type of the file at the URL, not that of the link file.
             name, url = resources[resource_id].filename, attachments.links[resource_id]
-            yield _linked_medium(attachment_pointer, url, name, attached.get("mime_type"))
+            yield _build_linked_medium(attachment_pointer, url, name, attachment.get("mime_type"))
         else:
             yield stored_medium(resources[resource_id], attachment_pointer)

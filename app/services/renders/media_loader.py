@@ -1,8 +1,8 @@
-"""The media of a conversation: which are damaged, and what can be sent in place of large ones.
+"""Loads the media of a conversation for a rendering, in three steps that `TurnResolver` calls.
 
-`check_media` finds damaged media. It checks only media that can be attached, the newest first: if a
-target accepts a limited number of a kind, older ones are reduced anyway. Then `MediaLoader` makes
-the smaller images that the media plan lists, and reads the texts of files.
+`measure_media` reads the sizes of inline media. `check_media` finds damaged media. Then
+`MediaLoader` loads what a media plan lists: smaller copies of images, WAV files of other sounds,
+and the texts of files.
 """
 
 from collections.abc import Awaitable, Callable, Mapping, Sequence
@@ -49,21 +49,25 @@ from pagefault_dialects.texts.file_texts import (
     read_file_text,
 )
 
-_CLASSES: tuple[MediaClass, ...] = ("image", "audio", "video", "document")
+_MEDIA_CLASSES: tuple[MediaClass, ...] = ("image", "audio", "video", "document")
+# The number of media of one rendering that are loaded at the same time.
 _MAX_CONCURRENT = 4
 MAX_IN_MEMORY = 256
-"""The maximum number of smaller images of inline media in one rendering."""
+"""The maximum number of smaller copies of inline images in one rendering.
+
+They are in no store, and stay in memory until they are sent.
+"""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class MediaLoader:
-    """Loads the smaller images and file texts of renderings."""
+    """Loads what is sent in place of the media of a conversation."""
 
     blobs: BlobStore
     images: DerivedImages
-    """Makes smaller images, and WAV files of other sounds."""
+    """Makes smaller copies of images, and WAV files of other sounds."""
     checks: MediaChecks
-    """Finds damage; used by `check_media`."""
+    """Finds damaged media. `TurnResolver` passes it to `check_media`."""
 
     async def load(
         self,
@@ -72,13 +76,13 @@ class MediaLoader:
         media_plan: MediaPlan,
         max_chars: int,
     ) -> LoadedMedia:
-        """Return the images, sounds and texts of a plan, as far as they can be loaded.
+        """Load the images, sounds and texts of a plan. Those that cannot be made are left out.
 
         Args:
             project_id: The project of the media.
             turns: The conversation.
-            media_plan: What to load, by the index of a medium in the conversation.
-            max_chars: The length in characters up to which the text of a file is shown whole.
+            media_plan: What to load, by the index of the medium in the conversation.
+            max_chars: The length up to which the text of a file is shown whole, in characters.
 
         Raises:
             StoreUnavailableError: The store did not answer.
@@ -91,12 +95,12 @@ class MediaLoader:
 
         async def make(index: int, recipe: ImageRecipe) -> None:
             try:
-                made = await self._make_smaller(project_id, media[index], recipe)
+                image = await self._make_smaller(project_id, media[index], recipe)
             except TooCostlyError as exc:
                 decode_refusals[index] = exc.reason
                 return
-            if made is not None:
-                images[index] = made
+            if image is not None:
+                images[index] = image
 
         async def read(index: int) -> None:
             text = await self._read_text(project_id, media[index], max_chars)
@@ -105,11 +109,11 @@ class MediaLoader:
 
         async def convert(index: int, digest: str) -> None:
             sound = media[index]
-            made = await self.images.get_wav(
+            wav = await self.images.get_wav(
                 project_id, digest, mime_type=sound.mime_type, size_bytes=sound.size_bytes or 0
             )
-            if made is not None:
-                wavs[index] = made
+            if wav is not None:
+                wavs[index] = wav
 
         recipes = _omit_oldest_inline(media, media_plan.images)
         makes = (partial(make, index, recipe) for index, recipe in recipes.items())
@@ -125,10 +129,10 @@ class MediaLoader:
     async def _make_smaller(
         self, project_id: str, medium: Medium, recipe: ImageRecipe
     ) -> DerivedImage | None:
-        """Return a smaller image; `None` if the medium cannot be made smaller.
+        """Return a copy of an image that fits a recipe; `None` if no such copy can be made.
 
         Raises:
-            TooCostlyError: Decoding the image would take too much time or memory.
+            TooCostlyError: Decoding the image would take too much work or memory.
         """
         if not isinstance(medium.source, StoredBytes | InlineBytes):
             return None
@@ -141,27 +145,34 @@ class MediaLoader:
         )
 
     async def _read_text(self, project_id: str, medium: Medium, max_chars: int) -> FileText | None:
-        """Return the text of a file, or its ends if it is large; `None` for other files."""
-        declared, size = medium.declared_type, medium.size_bytes or 0
+        """Return the text of a file, or the beginning and the end of a large file.
+
+        Returns:
+            `None` if the file is not a text.
+        """
+        declared_type, size_bytes = medium.declared_type, medium.size_bytes or 0
         # Detecting a charset is slow, so it runs in a thread.
         run = anyio.to_thread.run_sync
         if isinstance(medium.source, InlineBytes):
-            return await run(read_file_text, medium.source.data, declared, max_chars)
+            return await run(read_file_text, medium.source.data, declared_type, max_chars)
         if not isinstance(medium.source, StoredBytes):
             return None
         read = partial(read_whole, self.blobs, project_id, medium.source.digest)
-        if size <= MAX_WHOLE_BYTES:
-            return await run(read_file_text, await read(), declared, max_chars)
-        ends = await read(end=HEAD_BYTES), await read(start=size - TAIL_BYTES)
-        return await run(read_file_ends, *ends, declared, f"most of {format_size(size)}")
+        if size_bytes <= MAX_WHOLE_BYTES:
+            return await run(read_file_text, await read(), declared_type, max_chars)
+        head, tail = await read(end=HEAD_BYTES), await read(start=size_bytes - TAIL_BYTES)
+        omitted = f"most of {format_size(size_bytes)}"
+        return await run(read_file_ends, head, tail, declared_type, omitted)
 
 
 def _omit_oldest_inline(
     media: Sequence[Medium], recipes: Mapping[int, ImageRecipe]
 ) -> Mapping[int, ImageRecipe]:
-    """Return the recipes without those of the oldest inline images, if there are too many.
+    """Return the recipes, except those of the oldest inline images above `MAX_IN_MEMORY`.
 
-    Smaller images of inline media are in no store: they stay in memory until they are sent.
+    Args:
+        media: The media of the conversation.
+        recipes: The recipes of images to make, by the index of the medium.
     """
     inline = sorted(index for index in recipes if isinstance(media[index].source, InlineBytes))
     omitted = set(inline[:-MAX_IN_MEMORY])
@@ -169,7 +180,10 @@ def _omit_oldest_inline(
 
 
 def measure_media(turns: Sequence[ComposedTurn]) -> Sequence[ComposedTurn]:
-    """Return the turns with the pixel sizes of inline media, and with expired links as damaged."""
+    """Return the turns with the hints of inline media, such as pixels, and of expired links.
+
+    A link that has expired by the parameters in its URL counts as damaged.
+    """
     if all(isinstance(ref.medium.source, StoredBytes) for ref in list_media(turns)):
         return turns
     return _change_media(turns, _measure_medium)
@@ -182,7 +196,10 @@ async def check_media(
     profile: Profile,
     options: RenderOptions,
 ) -> Sequence[ComposedTurn]:
-    """Return the turns, with the damage of those media that can be attached.
+    """Return the turns with the damage of those media that can be attached.
+
+    If the target accepts a limited number of media of a class, only the newest are checked, because
+    older ones are not attached anyway.
 
     Raises:
         StoreUnavailableError: The store did not answer, or has lost the bytes. This error is not
@@ -202,9 +219,11 @@ async def check_media(
         if damage is not None:
             damages[ref.index] = damage
 
-    for kind in _CLASSES:
-        unchecked = [ref for ref in refs if ref.media_class == kind and limits.may_be_attached(ref)]
-        max_count = limits.find_max_media(kind)
+    for media_class in _MEDIA_CLASSES:
+        unchecked = [
+            ref for ref in refs if ref.media_class == media_class and limits.may_be_attached(ref)
+        ]
+        max_count = limits.find_max_media(media_class)
         free_count = len(unchecked) if max_count is None else max_count
         while unchecked and free_count > 0:
             newest = unchecked[-free_count:]
@@ -229,6 +248,7 @@ async def check_media(
 
 
 def _measure_medium(medium: Medium) -> Medium:
+    """Return a medium with its hints, or as damaged; see `measure_media`."""
     if isinstance(medium.source, Address):
         damage = check_link_expiry(medium.source.url, utc_now())
         return medium if damage is None else replace(medium, damage=damage)
@@ -250,7 +270,7 @@ def _change_media(
 
 
 async def _run_all(functions: Sequence[Callable[[], Awaitable[None]]]) -> None:
-    """Call all functions, a few at a time. After the first error, no further one is called."""
+    """Call all functions, a few at a time. After the first error, call no more, and raise it."""
     limiter = anyio.CapacityLimiter(_MAX_CONCURRENT)
     failures: list[PagefaultError] = []
 

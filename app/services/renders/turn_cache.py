@@ -1,9 +1,11 @@
-"""A cache of entries and their turns, because each step of an agent renders its history again.
+"""A cache of entries and their turns.
 
+It exists because an agent renders its whole history again for each step.
 An entry never changes, and its turns depend only on the entry and the resources that it refers to.
-So each process caches the last entries that it has read, by the incarnation of their session and
-their `seq`, with their turns. A session may be deleted, and another one imported with the same ids.
-So cached turns are only used for an entry with equal bytes and equal resources.
+So each process caches the entries that it has read last, with their turns. Two indexes find them:
+by the incarnation of the session and the `seq`, and by the id of the entry. A session may be
+deleted, and another session imported with the same ids. So cached turns are only used for an entry
+with equal bytes and equal resources.
 """
 
 from collections import OrderedDict
@@ -22,11 +24,13 @@ from pagefault_dialects.model.resource import Resource
 
 CachedEntry: TypeAlias = StoredMessage | StoredHistoryMessage
 
-# An entry is cached as bytes, and as the texts of its turns.
+# The memory of a cached entry is estimated: three times its bytes, for the bytes and the texts of
+# its turns, and the memory of the objects.
 _MEMORY_PER_BYTE = 3
-_BYTES_OF_ENTRY = 2_048
+_OBJECT_BYTES = 2_048
 _MAX_ENTRY_BYTES = 1024 * 1024
 MAX_BYTES = 16 * 1024 * 1024
+"""The approximate memory of the cache."""
 
 
 @dataclass(slots=True)
@@ -35,21 +39,22 @@ class _CachedTurns:
 
     entry: CachedEntry
     position: tuple[str, int] | None = None
-    """The incarnation of the session, and the `seq`; `None` if the entry was not read by it."""
+    """The incarnation of the session, and the `seq`; `None` if `put` was not called."""
     referenced_ids: frozenset[str] | None = None
+    """The ids of the resources that a message refers to; `None` if they were not read."""
     rendered_for: tuple[str, Audience] | None = None
-    """The origin and audience of the turns."""
+    """The origin and the audience of the turns; `None` if there are no turns yet."""
     resources: tuple[Resource | None, ...] = ()
     """The resources from which the turns were made, in order of `referenced_ids`."""
     turns: Sequence[ComposedTurn] = ()
 
     @property
     def size_bytes(self) -> int:
-        return _size_bytes(self.entry) * _MEMORY_PER_BYTE + _BYTES_OF_ENTRY
+        return _size_bytes(self.entry) * _MEMORY_PER_BYTE + _OBJECT_BYTES
 
 
 class TurnCache:
-    """A cache of entries of all projects that evicts the least recently used ones.
+    """A cache of entries of all projects, which evicts the least recently used entries.
 
     Args:
         max_bytes: The approximate limit of memory.
@@ -80,7 +85,12 @@ class TurnCache:
         return found
 
     def put(self, incarnation: str, entry: CachedEntry) -> None:
-        """Add an entry of a session."""
+        """Add an entry that was read from a session, so that `entries` returns it.
+
+        Args:
+            incarnation: The incarnation of the session.
+            entry: The entry.
+        """
         cached = self._find_or_add(entry)
         with self._lock:
             if self._cached.get(entry.message_id) is cached:
@@ -108,11 +118,11 @@ class TurnCache:
         """Return the turns of an entry, from the cache if possible.
 
         Args:
-            entry: A message, or a tool result whose record has all of its content.
+            entry: A message, or a tool result whose structured content is in its record.
             resources: Resources by id; at least those that the entry refers to.
-            read: Returns the turns; called if they are not cached.
-            origin: The origin of the turns.
-            audience: The audience of the turns.
+            read: Reads the turns of the entry. It is called if they are not cached.
+            origin: The path of the entry, which is part of the turns.
+            audience: The reader of the turns.
         """
         cached = self._find_or_add(entry)
         ids = sorted(self.referenced_ids(entry)) if isinstance(entry, StoredHistoryMessage) else []
@@ -127,7 +137,7 @@ class TurnCache:
         return turns
 
     def _find_or_add(self, entry: CachedEntry) -> _CachedTurns:
-        """Return what is cached for an entry. A new entry is added, unless it is large."""
+        """Return the cached turns of an entry. Add the entry if it is new and not too large."""
         with self._lock:
             cached = self._cached.get(entry.message_id)
             if cached is not None and (cached.entry is entry or cached.entry == entry):

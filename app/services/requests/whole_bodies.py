@@ -1,4 +1,7 @@
-"""Bodies that are received whole, within the memory budget."""
+"""Receives bodies of requests into memory, within the memory budget of the process.
+
+It is used for bodies with little or no media; `streamed_bodies.py` receives other bodies.
+"""
 
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
@@ -13,7 +16,7 @@ from app.services.memory_budget.request_bodies import (
     BodyMemory,
 )
 
-# The maximum number of quotation marks in a long body that is weighed in the event loop.
+# The maximum number of quotation marks in a long body whose memory is estimated in the event loop.
 _MAX_QUOTES = 256
 _T = TypeVar("_T")
 
@@ -31,10 +34,14 @@ class RequestBodies:
     async def read(
         self, chunks: AsyncIterator[bytes], parse: Callable[[bytes], _T]
     ) -> AsyncIterator[_T]:
-        """Receive a body, and yield the result of `parse` for it.
+        """Receive a body, and yield its parsed value.
 
-        `parse` is called in the event loop if the body is short, otherwise in a thread. The memory
-        for the body and for parsing it is reserved until the block ends.
+        The memory for the body and for parsing it is reserved until the block ends.
+
+        Args:
+            chunks: The body.
+            parse: Parses the body. It is called in the event loop if the body is short, otherwise
+                in a thread.
 
         Raises:
             PayloadTooLargeError: The body is too long. The rest of it is not received.
@@ -62,6 +69,7 @@ async def chunks_of(body: bytes) -> AsyncIterator[bytes]:
 
 
 async def _receive(chunks: AsyncIterator[bytes], memory: BodyMemory) -> list[bytes]:
+    """Return the chunks of a body, and reserve memory for them; see `RequestBodies.read`."""
     pieces: list[bytes] = []
     size_bytes = 0
     async for chunk in chunks:
@@ -80,17 +88,23 @@ def size_of(pieces: list[bytes]) -> int:
 
 
 async def weigh_all(pieces: list[bytes], memory: BodyMemory, work: LargeWork) -> None:
-    """Estimate the memory for parsing a body; in a thread if the body is long."""
-    if (size_bytes := size_of(pieces)) <= QUICKLY_WEIGHED_BYTES or _is_plain(pieces):
+    """Estimate the memory for parsing a body, in a thread if that takes long.
+
+    Args:
+        pieces: The body.
+        memory: Gets the estimate.
+        work: Runs the estimate in a thread.
+    """
+    if (size_bytes := size_of(pieces)) <= QUICKLY_WEIGHED_BYTES or _has_few_strings(pieces):
         _weigh(pieces, memory)
     else:
         await work.run(size_bytes, _weigh, pieces, memory)
 
 
-def _is_plain(pieces: list[bytes]) -> bool:
-    """Return True if a body is a few strings without escapes, such as one long text in base64.
+def _has_few_strings(pieces: list[bytes]) -> bool:
+    """Return True if a body has few strings and no escapes, such as one long string of base64.
 
-    Estimating the memory for other bytes takes up to a hundred times as long.
+    The estimate for another body of the same size takes up to a hundred times as long.
     """
     quotes = 0
     for piece in pieces:
@@ -111,6 +125,7 @@ def _weigh(pieces: list[bytes], memory: BodyMemory) -> None:
 
 
 def _parse(pieces: list[bytes], memory: BodyMemory, parse: Callable[[bytes], _T]) -> _T:
+    """Join the pieces of a body and parse it. The list is emptied, to free the pieces."""
     if (size_bytes := size_of(pieces)) > UNRESERVED_BYTES:
         memory.reserve_work(size_bytes)
     body = b"".join(pieces)
