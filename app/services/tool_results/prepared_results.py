@@ -43,7 +43,7 @@ class PreparedResult:
 
     @property
     def is_long(self) -> bool:
-        """True if writing the result takes long, so it does not share its commit with other writes."""
+        """True if the result needs a commit of its own, so that other writes do not wait for it."""
         return self.call_message is not None and self.call_message.is_long
 
     def find_answer_number(self, unit: UnitOfWork) -> int:
