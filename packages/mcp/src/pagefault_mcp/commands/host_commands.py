@@ -120,14 +120,14 @@ def _read_server(
         typer.BadParameter: There is neither a command nor a URL, or both, or one is invalid.
     """
     from pagefault_mcp.service_client.running_service import parse_header, parse_url_option
-    from pagefault_mcp.upstreams.server_connections import Upstream
+    from pagefault_mcp.upstreams.server_connections import UpstreamOptions
 
     headers = [parse_header(item) for item in header or ()]
     if command and upstream is None:
         return command
     if upstream is not None and not command:
         parse_url_option(upstream, "--upstream", "https://example.com/mcp")
-        return Upstream(upstream, headers, transport)
+        return UpstreamOptions(upstream, headers, transport)
     raise typer.BadParameter("name a server: its COMMAND behind `--`, or its --upstream URL")
 
 

@@ -52,13 +52,13 @@ from pagefault_mcp.messages.sessionless_requests import (
     find_refusal,
 )
 from pagefault_mcp.proxy.proxy import ProxyFactory
-from pagefault_mcp.server.refusals import PATH
+from pagefault_mcp.server.refusals import MCP_PATH
 from pagefault_mcp.upstreams.server_connections import Connect
 
 _SESSION_HEADER = "mcp-session-id"
 _LAST_EVENT_HEADER = "last-event-id"
 HANDSHAKE_REVISIONS: tuple[str, ...] = tuple(
-    argument for argument in get_args(McpRevision.__value__) if argument not in REVISIONS
+    revision for revision in get_args(McpRevision.__value__) if revision not in REVISIONS
 )
 """The revisions with sessions, which begin with the request `initialize`."""
 
@@ -139,7 +139,7 @@ class HostEndpoint:
         except RequestRefusedError as exc:
             response = _make_refusal_response(exc)
         except PagefaultError as exc:
-            response = problem_response(exc, instance=PATH, request_id="-")
+            response = problem_response(exc, instance=MCP_PATH, request_id="-")
         except ClientDisconnect:
             return
         await response(scope, receive, send)
@@ -151,8 +151,8 @@ class HostEndpoint:
             RequestRefusedError, PagefaultError: The request is refused.
             ClientDisconnect: The host has disconnected.
         """
-        if request.url.path != PATH:
-            raise RequestRefusedError(404, f"hosts of MCP are served at {PATH}")
+        if request.url.path != MCP_PATH:
+            raise RequestRefusedError(404, f"hosts of MCP are served at {MCP_PATH}")
         if request.method == "POST":
             return await self._post(request)
         if request.method not in ("GET", "DELETE") or _SESSION_HEADER not in request.headers:
@@ -178,25 +178,30 @@ class HostEndpoint:
             await session.release(exchange)
             return Response(status_code=202, headers=headers)
         try:
-            first: Line | None = None
+            first_line: Line | None = None
             with anyio.move_on_after(_JSON_SECONDS):
-                first = await exchange.next_line()
-            if first is not None and "error" in first.members and _SESSION_HEADER in headers:
+                first_line = await exchange.next_line()
+            if (
+                first_line is not None
+                and "error" in first_line.members
+                and _SESSION_HEADER in headers
+            ):
                 # `initialize` has failed, so the new session is ended.
                 self._sessions.pop(headers.pop(_SESSION_HEADER)).disconnect()
-            if first is not None and exchange.has_ended and not exchange.lines:
+            # If no other line follows the first one, that line is the response.
+            if first_line is not None and exchange.has_ended and not exchange.lines:
                 await session.release(exchange)
                 return _make_json_response(
-                    first, headers, uses_error_statuses=session is self._shared
+                    first_line, headers, uses_error_statuses=session is self._shared
                 )
         except BaseException:
             with anyio.CancelScope(shield=True):
                 await session.release(exchange)
             raise
-        if first is not None:
-            exchange.lines.appendleft(first)
+        if first_line is not None:
+            exchange.lines.appendleft(first_line)
         # A stream that begins with a message needs no priming event, since the message has an id.
-        is_primed = first is None and _accepts_priming_event(request)
+        is_primed = first_line is None and _accepts_priming_event(request)
         events = encode_events(session.sent_events, exchange, is_primed=is_primed)
         return HostEventResponse(events, partial(session.detach, exchange, 0), headers)
 

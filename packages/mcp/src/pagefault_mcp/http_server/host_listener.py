@@ -26,7 +26,7 @@ from pagefault_dialects.errors import PagefaultError
 from pagefault_mcp.http_server.host_endpoint import HostEndpoint
 from pagefault_mcp.proxy.proxy import ProxyFactory
 from pagefault_mcp.proxy.proxy_process import ProxyService, end_on_signals
-from pagefault_mcp.server.refusals import PATH, McpErrorMiddleware
+from pagefault_mcp.server.refusals import MCP_PATH, McpErrorMiddleware
 from pagefault_mcp.service_client.service_exchange import ServiceRequestError
 from pagefault_mcp.service_client.service_store import ServiceStore
 from pagefault_mcp.service_client.shared_folder import KEY_PATH
@@ -94,7 +94,7 @@ def serve_hosts(
             "`--listen 127.0.0.1:0` takes a free one."
         )
         return EXIT_CANNOT_START
-    url = f"http://{url_host}:{listener.getsockname()[1]}{PATH}"
+    url = f"http://{url_host}:{listener.getsockname()[1]}{MCP_PATH}"
     print_line(f"The MCP server is at {url}", to=ERR)
     return anyio.run(_serve, options, listener, service, connect, make_proxy)
 

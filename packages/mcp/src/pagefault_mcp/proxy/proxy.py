@@ -273,7 +273,7 @@ class Proxy:
         content: JsonValue = [{"type": "text", "text": text}]
         # Revisions before 2026-07-28 ignore `resultType`.
         result = json_bytes({"resultType": "complete", "content": content, "isError": True})
-        await self._write_to_host(encode_result_line(call.request_id, [result]))
+        await self._write_line_to_host(encode_result_line(call.request_id, [result]))
 
     def clean_up(self) -> None:
         """Remove the copies of files that only this server's tools used; the server has exited."""
@@ -336,7 +336,7 @@ class Proxy:
                 await self._replace_message(match, message, open_resources)
                 for message, match in zip(line.messages, matches, strict=True)
             ]
-            await self._write_to_host(rewrite_line(line, changed))
+            await self._write_line_to_host(rewrite_line(line, changed))
 
     async def _replace_message(
         self, match: MatchedResponse | None, message: Message, open_resources: ExitStack
@@ -418,7 +418,7 @@ class Proxy:
             await self._write_error(call, f"The memory did not answer: {describe_error(exc)}")
         else:
             with result.line:
-                await self._write_to_host(encode_result_line(call.request_id, result.pieces()))
+                await self._write_line_to_host(encode_result_line(call.request_id, result.pieces()))
 
     async def _record(self, recording: CallRecording) -> None:
         """Record a call in the history, unless it will be stored with an early response."""
@@ -534,7 +534,7 @@ class Proxy:
             self.warn(f"{len(files)} files of a call of {call.name} are not stored: {reason}")
             return await store_result()
 
-    async def _write_to_host(self, pieces: Iterator[bytes]) -> None:
+    async def _write_line_to_host(self, pieces: Iterator[bytes]) -> None:
         """Write the pieces of a line to the host, without pieces of other lines between them."""
         async with self._host_lock:
             for piece in pieces:

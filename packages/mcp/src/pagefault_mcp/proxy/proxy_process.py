@@ -41,7 +41,7 @@ from pagefault_mcp.upstreams.server_connections import (
     CannotStartError,
     Connect,
     Connection,
-    Upstream,
+    UpstreamOptions,
     Write,
     connect_server,
     start_server,
@@ -52,7 +52,7 @@ from pagefault_mcp.upstreams.server_connections import (
 class HostOptions:
     """The options of a proxy that say what its host gets: limits, tools and files."""
 
-    options: RenderOptions
+    render_options: RenderOptions
     """The limits of a rendered result."""
     prefix: str | None
     """The prefix for the names of the memory's tools; `None` to offer none of them."""
@@ -133,7 +133,7 @@ def make_remote_service(
     except Exception as exc:  # noqa: BLE001 - variables with proxies and certificates may be invalid
         client = make_client(trust_env=False, transport=_FailingTransport(describe_error(exc)))
     service_name = str(url.copy_with(userinfo=b""))
-    store = ServiceStore(client, session_id, host.options, host.files, service_name)
+    store = ServiceStore(client, session_id, host.render_options, host.files, service_name)
     return ProxyService(store, partial(_check_remote, warn))
 
 
@@ -147,7 +147,7 @@ def make_shared_service(
     client = httpx.AsyncClient(
         base_url=_SHARED_URL, timeout=_TIMEOUT, trust_env=False, transport=SharedService(setup)
     )
-    store = ServiceStore(client, session_id, host.options, host.files, "the shared service")
+    store = ServiceStore(client, session_id, host.render_options, host.files, "the shared service")
     return ProxyService(store, partial(_start_and_check_shared, warn))
 
 
@@ -182,7 +182,7 @@ def parse_base_url(url: str) -> httpx.URL:
 # After the host has disconnected, a server that reads nothing for this time is terminated.
 _UNREAD_SECONDS = 5.0
 
-ServerTarget = Sequence[str] | Upstream
+ServerTarget = Sequence[str] | UpstreamOptions
 """The command of a server, or its URL."""
 ServeHosts = Callable[[ProxyService, Connect, ProxyFactory], int]
 """A function that serves hosts over HTTP until a signal, and returns the exit status."""
@@ -210,7 +210,7 @@ def run_proxy(
         CannotStartError: The server cannot be started or reached.
     """
     connect: Connect
-    if isinstance(server, Upstream):
+    if isinstance(server, UpstreamOptions):
         connect = partial(connect_server, server, warn)
     elif shutil.which(server[0]) is None and serve is not None:
         raise CannotStartError(f"cannot start {server[0]}: No such file or directory")

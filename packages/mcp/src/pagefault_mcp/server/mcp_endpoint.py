@@ -33,7 +33,7 @@ from app.wiring.services import Provider, Services
 from pagefault_dialects.errors import PagefaultError, PayloadTooLargeError
 from pagefault_mcp.messages.message_limits import check_message, parse_message
 from pagefault_mcp.server.memory_caller import McpCaller, read_mcp_caller
-from pagefault_mcp.server.refusals import PATH
+from pagefault_mcp.server.refusals import MCP_PATH
 
 if TYPE_CHECKING:
     from mcp.server.streamable_http_manager import StreamableHTTPSessionManager
@@ -284,7 +284,7 @@ class _EndpointApp:
         await services[McpEndpoint](scope, receive, send)
 
 
-router = Router([Route(PATH, _EndpointApp(), methods=["POST"])])
+router = Router([Route(MCP_PATH, _EndpointApp(), methods=["POST"])])
 SERVICES = (
     Provider(McpEndpoint, McpEndpoint, running=lambda services: services[McpEndpoint].running()),
 )

@@ -13,7 +13,7 @@ from app.wire.problem import PROBLEM_MEDIA_TYPE
 from pagefault_dialects.errors import InvalidJsonError
 from pagefault_mcp.messages.sessionless_requests import INTERNAL_ERROR, INVALID_REQUEST, PARSE_ERROR
 
-PATH = "/mcp"
+MCP_PATH = "/mcp"
 
 _PROBLEM_HEADER = (b"content-type", PROBLEM_MEDIA_TYPE.encode())
 _REPLACED_HEADERS = (b"content-length", b"content-type")
@@ -31,10 +31,10 @@ class McpErrorMiddleware:
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Handle one ASGI connection."""
-        if scope["type"] != "http" or scope["path"].removesuffix("/") != PATH:
+        if scope["type"] != "http" or scope["path"].removesuffix("/") != MCP_PATH:
             await self._app(scope, receive, send)
             return
-        scope = {**scope, "path": PATH, "raw_path": PATH.encode()}
+        scope = {**scope, "path": MCP_PATH, "raw_path": MCP_PATH.encode()}
         # The first message of a response with a problem document, and the body so far.
         problem_start: Message | None = None
         problem = b""

@@ -79,16 +79,19 @@ def serve_proxies(
     # No API keys are needed, since only the user of the folder can connect to its socket.
     changes = {"auth": "none", "default_project": project_id, "workers": 1, "log_level": "warning"}
     settings = settings.model_copy(update=changes)
-    with (folder / "serving").open("ab") as serving, (folder / "used").open("ab") as used:
-        if not _lock_unless_served(serving.fileno(), folder):
+    with (
+        (folder / "serving").open("ab") as serving_file,
+        (folder / "used").open("ab") as used_file,
+    ):
+        if not _lock_unless_served(serving_file.fileno(), folder):
             report_ready()
             return
         signal.signal(signal.SIGTERM, _exit_on_signal)
         # This is a thread, not a task, so that it also ends a process that hangs in opening stores.
-        threading.Thread(target=_end_unused, args=(used.fileno(),), daemon=True).start()
-        serving.truncate(0)
-        serving.write(b"%d\n" % os.getpid())
-        serving.flush()
+        threading.Thread(target=_end_unused, args=(used_file.fileno(),), daemon=True).start()
+        serving_file.truncate(0)
+        serving_file.write(b"%d\n" % os.getpid())
+        serving_file.flush()
         try:
             # Relative paths in settings are relative to the data directory, whichever proxy starts
             # the service.
@@ -98,7 +101,7 @@ def serve_proxies(
         finally:
             # Another SIGTERM must not interrupt the clean-up.
             signal.signal(signal.SIGTERM, signal.SIG_IGN)
-            serving.truncate(0)
+            serving_file.truncate(0)
 
 
 def _serve(settings: Settings, folder: Path, report_ready: ReportReady) -> None:
@@ -141,7 +144,7 @@ def _exit_on_signal(_number: int, _frame: FrameType | None) -> None:
     raise SystemExit(0)
 
 
-def _lock_unless_served(serving: int, folder: Path) -> bool:
+def _lock_unless_served(serving_descriptor: int, folder: Path) -> bool:
     """Lock the open file `serving`; return False if another service has the lock and listens.
 
     A service that is shutting down has the lock, but does not listen. Wait until it has ended.
@@ -150,7 +153,7 @@ def _lock_unless_served(serving: int, folder: Path) -> bool:
         CommandError: The other service neither listens nor ends.
     """
     deadline = time.monotonic() + _LONGEST_SHUTDOWN_SECONDS
-    while not try_to_lock(serving, fcntl.LOCK_EX):
+    while not try_to_lock(serving_descriptor, fcntl.LOCK_EX):
         socket_path = find_socket(folder)
         if socket_path is not None:
             with suppress(OSError), socket.socket(socket.AF_UNIX) as client:
@@ -229,17 +232,17 @@ def _end_unreachable(socket_path: Path, socket_status: os.stat_result) -> None:
     os.kill(os.getpid(), signal.SIGTERM)
 
 
-def _end_unused(used: int) -> None:
+def _end_unused(used_descriptor: int) -> None:
     """Wait until no proxy has locked the open file `used` for a while, then end the service.
 
     The file stays locked, so that a new proxy waits until this process has ended. Runs in a thread.
     """
     while True:
         # Wait until no proxy has the lock, then look again later.
-        fcntl.flock(used, fcntl.LOCK_EX)
-        fcntl.flock(used, fcntl.LOCK_UN)
+        fcntl.flock(used_descriptor, fcntl.LOCK_EX)
+        fcntl.flock(used_descriptor, fcntl.LOCK_UN)
         time.sleep(_UNUSED_SECONDS)
-        if try_to_lock(used, fcntl.LOCK_EX):
+        if try_to_lock(used_descriptor, fcntl.LOCK_EX):
             os.kill(os.getpid(), signal.SIGTERM)
             return
 

@@ -101,7 +101,7 @@ class ServiceStore:
     """The HTTP client, with the base URL of the service and the API key."""
     session_id: str
     """The session that keeps the calls of the proxy."""
-    options: RenderOptions
+    render_options: RenderOptions
     """The limits of the host."""
     files: ToolFiles | None
     """The folder for copies of stored files, for tools that take paths; `None` for no copies."""
@@ -117,7 +117,7 @@ class ServiceStore:
         Returns:
             The result in the given revision of MCP, on a line that the caller closes.
         """
-        body = json_bytes(build_memory_call(call, revision, self.options))
+        body = json_bytes(build_memory_call(call, revision, self.render_options))
         path = f"/api/sessions/{self.session_id}/tool-calls"
         async with self._request("POST", path, content=body) as response:
             return await read_response(response.aiter_bytes(), find_rendered_message)
@@ -185,7 +185,7 @@ class ServiceStore:
         """Append a call to the history of the session, as a message of the assistant."""
         message = json_bytes(build_call_message(call))
         path = f"/api/sessions/{self.session_id}/messages"
-        await self._request_object("POST", path, content=message, key=call.call_id)
+        await self._request_object("POST", path, content=message, idempotency_key=call.call_id)
 
     async def store_result(
         self,
@@ -232,8 +232,10 @@ class ServiceStore:
             if not isinstance(tool_result_id, str):
                 raise TypeError
             record = LinePiece(response, response.members["sanitized"])
-            result = StoredResult(tool_result_id, is_changed(record, self.options))
-            return result if result.is_changed or may_be_limited(record, self.options) else None
+            result = StoredResult(tool_result_id, is_changed(record, self.render_options))
+            return (
+                result if result.is_changed or may_be_limited(record, self.render_options) else None
+            )
 
     async def render(self, stored_result: StoredResult, revision: McpRevision) -> LinePiece | None:
         """Return the rendering of a stored result for the host, on a line that the caller closes.
@@ -244,7 +246,7 @@ class ServiceStore:
             stored_result: The result, as `store_result` returned it.
             revision: The revision of MCP of the rendering.
         """
-        options = replace(self.options, protocol_version=revision, count_tokens=False)
+        options = replace(self.render_options, protocol_version=revision, count_tokens=False)
         params = {"target": "mcp"} | {
             # The query has the names in camel case.
             re.sub("_(.)", lambda match: match[1].upper(), name): value
@@ -256,10 +258,17 @@ class ServiceStore:
             return await read_response(response.aiter_bytes(), scan)
 
     async def _request_object(
-        self, method: str, path: str, *, content: RequestBody | None = None, key: str | None = None
+        self,
+        method: str,
+        path: str,
+        *,
+        content: RequestBody | None = None,
+        idempotency_key: str | None = None,
     ) -> dict[str, Any]:
         """Send a request as `_request`; return the JSON object of the response."""
-        async with self._request(method, path, content=content, key=key) as response:
+        async with self._request(
+            method, path, content=content, idempotency_key=idempotency_key
+        ) as response:
             await response.aread()
             return parse_object(response)
 
@@ -271,7 +280,7 @@ class ServiceStore:
         *,
         content: RequestBody | None = None,
         params: Mapping[str, Any] | None = None,
-        key: str | None = None,
+        idempotency_key: str | None = None,
     ) -> AsyncIterator[httpx.Response]:
         """Send a request, and yield its successful response.
 
@@ -283,7 +292,7 @@ class ServiceStore:
             path: The path, relative to the base URL of the service.
             content: The JSON body, if the request has one.
             params: The query.
-            key: The idempotency key, for a request without the id of a call.
+            idempotency_key: The key for a request without the id of a call.
 
         Raises:
             ServiceRequestError: The service refuses the request, fails, or cannot be reached.
@@ -291,8 +300,8 @@ class ServiceStore:
         if time.monotonic() < self._unavailable_until:
             raise ServiceRequestError(self._unavailable_reason)
         headers = _UNCOMPRESSED if content is None else {**_UNCOMPRESSED, **_JSON}
-        if key is not None:
-            headers = {**headers, "Idempotency-Key": key}
+        if idempotency_key is not None:
+            headers = {**headers, "Idempotency-Key": idempotency_key}
 
         async def send_once() -> httpx.Response:
             body = content() if callable(content) else content

@@ -32,6 +32,7 @@ _FOLDER_NAME = "proxies"
 # Environment variables that belong to a setup: settings, and the variables that the libraries for
 # S3 and PostgreSQL read.
 _SETUP_PREFIXES = ("PAGEFAULT_", "AWS_", "DECTO_", "PG")
+# The key is for a service at a URL, and the data directory is a part of the setup by itself.
 _NOT_IN_SETUP = ("PAGEFAULT_API_KEY", "PAGEFAULT_DATA_DIR")
 # Environment variables that the service inherits: those of a setup, and those that many programs
 # read.

@@ -60,7 +60,7 @@ class CannotStartError(Exception):
 
 
 @dataclass(frozen=True, slots=True)
-class Upstream:
+class UpstreamOptions:
     """The URL of a server, and the options to connect to it."""
 
     url: str
@@ -203,7 +203,7 @@ Connect: TypeAlias = Callable[[], AbstractAsyncContextManager[Connection]]
 
 @asynccontextmanager
 async def connect_server(
-    server: Upstream, warn: Callable[[str], None]
+    server: UpstreamOptions, warn: Callable[[str], None]
 ) -> AsyncIterator[UpstreamConnection]:
     """Connect to a server at a URL, and end its session at the end of the block."""
     # Imported here, since that module imports this one.
