@@ -337,7 +337,7 @@ def test_loss_names_the_line_before_what_the_system_says_late(
     say(client, "system", "Be brief.")
     record = rendering(client, SESSION_RENDER, target)
     is_written = "[Said by the system, not by the user:]" in all_words(record)
-    assert is_written is not TARGETS[target].takes_late_system
+    assert is_written is not TARGETS[target].allows_late_system
     assert [
         (entry["seq"], entry["from"], entry["to"], entry["code"]) for entry in record["loss"]
     ] == [(2, "nothing", "line", "late-system")] * is_written

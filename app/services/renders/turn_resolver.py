@@ -299,7 +299,7 @@ class TurnResolver:
         """
         turns = measure_media(turns)
         if options.handles:
-            turns = add_handles(turns, profile.takes_structured)
+            turns = add_handles(turns, profile.accepts_structured)
         turns = insert_required_lines(turns, profile, is_whole=is_whole)
         limits = [base64_length(self.limits.inline_bytes)]
         if profile.request_bytes is not None:

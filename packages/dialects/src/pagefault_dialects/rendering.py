@@ -115,7 +115,7 @@ def _resolve(
     """Resolve turns: decide for each medium whether it is sent, or which text replaces it."""
     turns = [replace(turn, items=tuple(map(_examine, turn.items))) for turn in turns]
     if options.handles:
-        turns = add_handles(turns, profile.takes_structured)
+        turns = add_handles(turns, profile.accepts_structured)
     turns = insert_required_lines(turns, profile, is_whole=True)
     limits = [base64_length(_MAX_MEDIA_BYTES)]
     if profile.request_bytes is not None:

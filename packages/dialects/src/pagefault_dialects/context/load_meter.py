@@ -122,7 +122,7 @@ class LoadMeter:
 
     def _measure_item(self, turn: ComposedTurn, item: Item) -> Load:
         if isinstance(item, ProviderBlock):
-            form = item.forms.get(self._profile.home)
+            form = item.forms.get(self._profile.dialect)
             return Load(
                 self._token_rule.count_text(item.words if form is None else json_text(dict(form)))
             )

@@ -29,12 +29,12 @@ _START_OF_SCAN, _END_OF_IMAGE = 0xDA, 0xD9
 _MARKER = re.compile(rb"\xff([\xc0-\xcf\xd9-\xfe])")
 _SNIFFED_BYTES = 512
 
-# Measured bytes for each pixel: its decoding, its conversion, and the memory of the decoder.
+# The measured bytes for each pixel: for decoding and converting it, and for the decoder itself.
 _BYTES_PER_PIXEL = 6
 _BYTES_PER_PIXEL_OF_ROWS = 5
 _BYTES_PER_PIXEL_BY_MODE = {"RGBA": 11, "LA": 11, "PA": 11, "P": 11}
 _BYTES_PER_PIXEL_BY_TYPE = {"image/webp": 20, "image/avif": 20}
-# For each pixel of the smaller image and the files that are encoded from it.
+# The bytes for each pixel of the smaller image, and for the files that are encoded from it.
 _OUTPUT_BYTES_PER_PIXEL = 9
 MAX_OUTPUT_PIXELS = 3_000_000
 """The most pixels of a smaller image. Providers use fewer, and more would exceed the budget."""

@@ -293,7 +293,7 @@ def _check_items(
 
 def _is_omitted(text: str, profile: Profile) -> bool:
     """Return whether a rendering omits a text because it is empty or blank."""
-    return not (text if profile.takes_blank_texts else text.strip())
+    return not (text if profile.allows_blank_texts else text.strip())
 
 
 def _check_medium(turn: ComposedTurn, medium: Medium) -> Iterator[Finding]:

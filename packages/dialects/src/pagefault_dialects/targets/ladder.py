@@ -310,9 +310,9 @@ class Ladder:
     ) -> tuple[list[ResolvedItem], list[LossEntry]]:
         """Return a block unchanged for its provider, and as text for other providers."""
         may_be_sent = block.code != "reasoning" or may_send_thought(block.model, self.options)
-        if self.profile.takes_block(block, turn.role) and may_be_sent:
-            home_form = {self.profile.home: block.forms[self.profile.home]}
-            return [replace(block, forms=home_form)], []
+        if self.profile.accepts_provider_block(block, turn.role) and may_be_sent:
+            native_form = {self.profile.dialect: block.forms[self.profile.dialect]}
+            return [replace(block, forms=native_form)], []
         if is_cache_mark(block):
             return [], []
         words: list[ResolvedItem] = [TextItem(block.pointer, block.words)] if block.words else []
@@ -333,11 +333,11 @@ class Ladder:
 
     def _is_rendered_elsewhere(self, turn: ComposedTurn, item: Omission) -> bool:
         """Return whether the target renders an omitted value in another member of the message."""
-        if self.profile.home in item.kept_by:
+        if self.profile.dialect in item.kept_by:
             return may_send_thoughts(turn.native_messages, self.options)
         if item.code != "stored-apart" or turn.structured is None:
             return False
-        return self.profile.takes_structured(turn.structured[0])
+        return self.profile.accepts_structured(turn.structured[0])
 
 
 def _make_reading_call(ref: MediumRef) -> str:

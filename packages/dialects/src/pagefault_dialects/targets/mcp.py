@@ -73,7 +73,7 @@ def narrow_to_revision(profile: Profile, revision: McpRevision) -> Profile:
     profile = replace(
         profile,
         revision=revision,
-        takes_structured=partial(takes_structured, revision=revision),
+        accepts_structured=partial(accepts_structured, revision=revision),
         accepts_block=partial(accepts_block, revision=revision),
     )
     if revision >= _LINKS_AND_OBJECTS_SINCE:
@@ -149,7 +149,7 @@ def _write_turns(turns: Sequence[ResolvedTurn], profile: Profile) -> list[Node]:
 
 
 def _write_result(turn: ResolvedTurn, profile: Profile) -> Node:
-    if turn.structured is not None and not profile.takes_structured(turn.structured[0]):
+    if turn.structured is not None and not profile.accepts_structured(turn.structured[0]):
         turn = replace(turn, structured=None)
     # `structuredContent` is repeated as text only if there is no other content, for clients that
     # read only `content`.
@@ -263,7 +263,7 @@ def _write_annotations(turn: ResolvedTurn, pointer: str, revision: McpRevision) 
     return {"annotations": JsonLeaf(annotations)} if annotations else {}
 
 
-def takes_structured(value: JsonValue, *, revision: McpRevision = _ANY_STRUCTURED_SINCE) -> bool:
+def accepts_structured(value: JsonValue, *, revision: McpRevision = _ANY_STRUCTURED_SINCE) -> bool:
     """Return whether a revision accepts a value as `structuredContent`."""
     if revision >= _ANY_STRUCTURED_SINCE:
         return True

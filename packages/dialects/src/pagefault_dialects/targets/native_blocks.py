@@ -104,7 +104,7 @@ def find_turn_blocks(
     indexes: defaultdict[int, list[int]] = defaultdict(list)
     for index, item in enumerate(turn.items):
         block = block_of(item)
-        if block is not None and block.dialect == profile.home:
+        if block is not None and block.dialect == profile.dialect:
             indexes[id(block)].append(index)
     if not indexes:
         return TurnBlocks(turn)

@@ -150,7 +150,7 @@ def _may_be_sent_unchanged(profile: Profile, ref: MediumRef, obstacle: Obstacle 
         case "type-not-taken":
             if isinstance(medium.source, Address) and rule is not None:
                 return rule.accepts_url(medium.source.url)
-            return matches(medium.mime_type, profile.home_types)
+            return matches(medium.mime_type, profile.native_types)
     return False
 
 
@@ -361,7 +361,7 @@ def is_item_accepted(item: Item, profile: Profile, options: RenderOptions) -> bo
     A medium is not accepted if the options require that it is written in another way.
     """
     if isinstance(item, TextItem):
-        return profile.takes_blank_texts or bool(item.text.strip())
+        return profile.allows_blank_texts or bool(item.text.strip())
     if isinstance(item, ProviderBlock):
         return True
     if isinstance(item, Medium):

@@ -221,7 +221,7 @@ def _write_turn(turn: ResolvedTurn, profile: Profile, detail: ImageDetail) -> li
     calls: list[Node] = []
     for call in turn.calls:
         call_id = profile.call_id.fit(call.call_id)
-        signed = _write_signature(call) if profile.home == "openai-compat" else {}
+        signed = _write_signature(call) if profile.dialect == "openai-compat" else {}
         function = {"function": _write_function(call, profile)}
         calls.append({"id": call_id, "type": "function", **function, **signed})
     return [{"role": turn.role, "content": content or None, **thoughts, "tool_calls": calls}]

@@ -53,7 +53,7 @@ def insert_required_lines(
         is_whole: True if the conversation begins with these turns. If the target requires that the
             user speaks first, a line of the user is then inserted before them.
     """
-    leading = 0 if profile.takes_late_system else _count_leading_system(turns)
+    leading = 0 if profile.allows_late_system else _count_leading_system(turns)
     following = [*_fill_empty_turns(_note_late_system(turns[leading:], profile), profile)]
     if profile.continues_thoughts:
         following = [*_drop_last_thoughts(following, profile)]
@@ -83,7 +83,7 @@ def split_system_text(
         turns: The conversation.
         profile: The target.
     """
-    if profile.takes_late_system:
+    if profile.allows_late_system:
         return "", turns
     leading = _count_leading_system(turns)
     following = tuple(map(_as_user_turn, turns[leading:]))
@@ -96,7 +96,7 @@ def split_system_text(
 def _note_late_system(turns: Sequence[ComposedTurn], profile: Profile) -> Iterator[ComposedTurn]:
     """Yield turns, with a note in each system turn that becomes a turn of the user."""
     for turn in turns:
-        is_late = turn.role == "system" and not profile.takes_late_system
+        is_late = turn.role == "system" and not profile.allows_late_system
         if is_late and any(map(_has_content, turn.items)):
             note = SyntheticNote("line", *_LATE_SYSTEM, turn.seq)
             yield replace(turn, items=(note, *turn.items))
@@ -171,9 +171,9 @@ def _is_written(turn: ComposedTurn, profile: Profile) -> bool:
 
 
 def _is_item_written(item: Item, role: TurnRole, profile: Profile) -> bool:
-    if isinstance(item, TextItem) and profile.takes_blank_texts:
+    if isinstance(item, TextItem) and profile.allows_blank_texts:
         return bool(item.text)
-    if isinstance(item, ProviderBlock) and profile.takes_block(item, role):
+    if isinstance(item, ProviderBlock) and profile.accepts_provider_block(item, role):
         return True
     return _has_content(item)
 

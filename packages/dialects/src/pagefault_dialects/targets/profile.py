@@ -116,7 +116,7 @@ class Profile:
     target: str
     """The name of the target."""
     source: str
-    """Where these facts come from, with a version or a date."""
+    """The source of these facts, with a version or a date."""
     write: "Callable[[Sequence[ResolvedTurn], Profile, ImageDetail], list[Node]]"
     """Writes resolved turns as the provider's messages."""
     version: str = "2026-11-29"
@@ -147,7 +147,7 @@ class Profile:
     """True if the first message has to be a message of the user."""
     continues_thoughts: bool = False
     """True if a thought has to be followed by a text or a call."""
-    takes_blank_texts: bool = True
+    allows_blank_texts: bool = True
     """True if a text may be blank; otherwise blank texts are left out."""
     default_detail: ImageDetail = "auto"
     """The resolution at which a model looks at images, unless a request names another one."""
@@ -165,23 +165,23 @@ class Profile:
     mark_cached: Callable[[Node], Node] | None = None
     """Marks a message, so that the provider caches this message and all before it. `None` if the
     target has no such marks."""
-    takes_structured: Callable[[JsonValue], bool] = lambda _: False
+    accepts_structured: Callable[[JsonValue], bool] = lambda _: False
     """Returns whether a value may be `structuredContent` of a result, whatever its length."""
-    home: str = ""
+    dialect: str = ""
     """The dialect of the target's requests."""
-    home_types: frozenset[str] = frozenset()
+    native_types: frozenset[str] = frozenset()
     """MIME types of media that may be in messages as they were sent, and not in rewritten ones."""
     ids_are_optional: bool = False
     """True if a result without an id belongs to the next call of its tool."""
     as_request: Callable[[NativeMessage, RenderOptions], JsonObject | None] | None = None
     """Returns a sent message as requests have it, or `None` if requests do not accept it."""
     accepts_block: Callable[[JsonObject, TurnRole], bool] | None = None
-    """Returns whether requests accept a block of `home` in a rewritten message of this role. `None`
-    if they accept no such block."""
+    """Returns whether requests accept a block of this dialect in a rewritten message of this role.
+    `None` if they accept no such block."""
 
-    def takes_block(self, block: ProviderBlock, role: TurnRole) -> bool:
+    def accepts_provider_block(self, block: ProviderBlock, role: TurnRole) -> bool:
         """Return whether requests accept a provider's block in a turn of this role."""
-        form = block.forms.get(self.home)
+        form = block.forms.get(self.dialect)
         if form is None or self.accepts_block is None:
             return False
         return self.accepts_block(form, role)
@@ -191,7 +191,7 @@ class Profile:
         return "high" if requested == "original" and not self.has_original_detail else requested
 
     @property
-    def takes_late_system(self) -> bool:
+    def allows_late_system(self) -> bool:
         """True if system messages may follow other messages."""
         return not (self.has_separate_system or self.has_system_first)
 

@@ -67,7 +67,7 @@ class SequenceRules:
     """True if the first message has to be a message of the user."""
     system: Literal["anywhere", "first", "separate"] = "anywhere"
     """Where system messages may be; with `separate`, outside of the list of messages."""
-    takes_blank_texts: bool = True
+    allows_blank_texts: bool = True
     """True if a text may be blank."""
     has_results_first: bool = False
     """True if answers have to precede other blocks of the user."""
@@ -99,7 +99,7 @@ _user_first_rules = partial(
     SequenceRules,
     starts_with_user=True,
     system="separate",
-    takes_blank_texts=False,
+    allows_blank_texts=False,
     has_results_first=True,
 )
 
@@ -394,7 +394,7 @@ def _check_content(message: MessageParts, rules: SequenceRules) -> Iterator[Find
     for part in message.parts:
         if part.kind != "answer":
             has_other_content = True
-            text = part.text if rules.takes_blank_texts else part.text.strip()
+            text = part.text if rules.allows_blank_texts else part.text.strip()
             if part.kind == "text" and not text and not part.is_signed:
                 yield make_finding("empty-content", part.pointer, actual=shorten_quote(part.text))
             continue

@@ -35,11 +35,11 @@ _HANDLE_LINE = re.compile(
     r"\s*\[[a-z]+ @(?:blob:[0-9a-f]{32}|entry:[0-9]{1,15}(?:/[0-9a-f]{12})?)(?: [^\[\]]*)?\]\s*"
 )
 
-TakesStructured: TypeAlias = Callable[[JsonValue], bool]
+AcceptsStructured: TypeAlias = Callable[[JsonValue], bool]
 
 
 def add_handles(
-    turns: Sequence[ComposedTurn], takes_structured: TakesStructured = lambda _: False
+    turns: Sequence[ComposedTurn], accepts_structured: AcceptsStructured = lambda _: False
 ) -> Sequence[ComposedTurn]:
     """Return the turns with a handle line after each stored medium and each long text.
 
@@ -47,9 +47,9 @@ def add_handles(
 
     Args:
         turns: A conversation.
-        takes_structured: Returns whether the target accepts a value as structured content.
+        accepts_structured: Returns whether the target accepts a value as structured content.
     """
-    turns_with_items = ((turn, tuple(_add_lines(turn, takes_structured))) for turn in turns)
+    turns_with_items = ((turn, tuple(_add_lines(turn, accepts_structured))) for turn in turns)
     # Most turns need no line, and copying them would double the time.
     return [
         turn if len(items) == len(turn.items) else replace(turn, items=items)
@@ -77,9 +77,9 @@ def format_text_line(handle: str, size: str) -> str:
     return f"[text {handle} {size}]"
 
 
-def _add_lines(turn: ComposedTurn, takes_structured: TakesStructured) -> Iterator[Item]:
+def _add_lines(turn: ComposedTurn, accepts_structured: AcceptsStructured) -> Iterator[Item]:
     """Yield the items of a turn, each with its handle line after it."""
-    is_structured = turn.structured is not None and takes_structured(turn.structured[0])
+    is_structured = turn.structured is not None and accepts_structured(turn.structured[0])
     for item in turn.items:
         yield item
         if isinstance(item, SyntheticNote | ProviderBlock):
