@@ -1,8 +1,8 @@
-"""Reading of single messages of any dialect, when they are stored and when they are rendered.
+"""Reads single messages of any dialect, when they are stored and when they are rendered.
 
 read_entry          reads a message of a request
 read_stored         reads a stored message in the dialect that was found when it was stored
-read_entry_turns    returns the turns of a message that was read by one of these
+read_entry_turns    returns the turns of a message that `read_entry` or `read_stored` has read
 """
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -57,11 +57,13 @@ _ROLES: Mapping[str, EntryRole] = {
     "tool": "tool",
     "function": "tool",
 }
+# The members of a message with content, calls or thoughts.
 _CONTENT_MEMBERS = (
     *("content", "parts", "images", "tool_calls", "function_call", "refusal", "audio"),
     *("reasoning", "reasoning_content", "reasoning_details", "thinking"),
 )
-_CONTENT_NAMES = ("content", "parts")
+# The members of a message with a list of blocks.
+_BLOCK_LIST_MEMBERS = ("content", "parts")
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,7 +79,7 @@ class EntryReading:
 
     @property
     def continues_turn(self) -> bool:
-        """Return whether the message continues the assistant's turn before it."""
+        """True if the message continues the assistant's turn before it."""
         return self.messages[0].continues_turn
 
 
@@ -172,11 +174,13 @@ def has_only_results(message: Mapping[str, Any]) -> bool:
         return True
     blocks = [
         item
-        for name in _CONTENT_NAMES
+        for name in _BLOCK_LIST_MEMBERS
         for item in (message[name] if isinstance(message.get(name), list) else ())
     ]
     blocks = [block for block in blocks if not is_cache_block(block)]
-    has_text = any(isinstance(message.get(name), str) and message[name] for name in _CONTENT_NAMES)
+    has_text = any(
+        isinstance(message.get(name), str) and message[name] for name in _BLOCK_LIST_MEMBERS
+    )
     return (
         bool(blocks)
         and not has_text
@@ -280,7 +284,7 @@ def _restore_pointers(turn: ComposedTurn, foreign: ForeignMessage) -> ComposedTu
 def _restore_pointer(item: Item, foreign: ForeignMessage) -> Item:
     if isinstance(item, SyntheticNote):
         return item
-    pointer = foreign.original_pointer(item.pointer)
+    pointer = foreign.find_original_pointer(item.pointer)
     return item if pointer == item.pointer else replace(item, pointer=pointer)
 
 

@@ -59,8 +59,11 @@ from pagefault_dialects.turns.record_turns import (
 )
 
 _REFERENCE = re.compile("@blob:([0-9a-f]{32})")
+# Shorter texts are not searched for base64.
 _MIN_BASE64_CHARS = 64
+# The members of a block with its title, name or URL.
 _LABEL_NAMES = ("title", "name", "source", "url", "uri", "fileUri", "file_uri", "filename")
+# The members of a block with a list of other blocks, besides its content.
 _NESTED_LIST_NAMES = ("results", "sources")
 _S3_URI_PATH = ("source", "s3Location", "uri")
 _TEXT_NAMES = frozenset({"text"})
@@ -78,6 +81,7 @@ _FRAME_NAMES = frozenset(
         *("detail", "is_error", "isError", "willContinue", "will_continue", "scheduling"),
     }
 )
+# Members with thoughts of a model, or with the signatures of thoughts.
 _REASONING_NAMES = frozenset(
     {
         *("thoughtSignature", "thought_signature", "signature", "encrypted_content"),
@@ -195,7 +199,7 @@ class ContentReader:
     def _describe_block(
         self, block: dict[str, JsonValue], pointer: str, items: Iterator[Item]
     ) -> Iterator[Item]:
-        """Yield the items of a block. A block that only one provider has is treated by the options.
+        """Yield the items of a block, or what the options require for a block of one provider.
 
         The readers of tool results show such a block as JSON. It becomes a `ProviderBlock` with
         `keeps_blocks`, and a text with `describes_blocks`. Messages that were stored before their
@@ -222,13 +226,13 @@ class ContentReader:
             ):
                 yield item
             else:
-                # The JSON of the block.
+                # The item is the JSON of the block.
                 kind = _find_kind(block)
                 text = item.text if isinstance(item, TextItem) else json_text(item.value)
                 moved_media = [*self._find_moved_media(text, pointer)]
                 yield from (replace(medium, is_in_text=False) for medium in moved_media)
                 if not (has_medium or moved_media):
-                    yield TextItem(pointer, _describe(kind, block))
+                    yield TextItem(pointer, _describe_in_text(kind, block))
                 yield note_no_place(pointer, kind)
 
     def _keep_provider_block(
@@ -262,11 +266,11 @@ class ContentReader:
             yield from read_items
             yield note_no_place(pointer, kind)
         elif is_provider_block(kind, block):
-            yield make_provider_block(block, pointer, kind, _describe(kind, block))
+            yield make_provider_block(block, pointer, kind, _describe_in_text(kind, block))
         else:
             # A damaged block of a type that all dialects have.
             yield from read_items
-            yield TextItem(pointer, _describe(kind, block))
+            yield TextItem(pointer, _describe_in_text(kind, block))
             yield replace(note_no_place(pointer, kind), to="text")
 
     def _read_text(self, text: str, pointer: str) -> Iterator[Item]:
@@ -376,10 +380,11 @@ def _is_refused(item: Item) -> bool:
 
 
 def _is_object_text(text: str) -> bool:
+    """Return whether a text is the JSON of an object, without parsing it."""
     return text.startswith("{") and text.endswith("}")
 
 
-def _describe(kind: str, block: Mapping[str, JsonValue]) -> str:
+def _describe_in_text(kind: str, block: Mapping[str, JsonValue]) -> str:
     """Return a text with the title, name, URL and text of a block and of the blocks inside it."""
     inner = block.get(kind)
     members = inner if is_object(inner) else block
@@ -429,6 +434,7 @@ def _find_medium_member(block: Mapping[str, JsonValue]) -> str | None:
 
 
 def _remove_empty_members(value: JsonValue) -> JsonValue:
+    """Return an object without empty members; other values are returned as they are."""
     if not is_object(value):
         return value
     return {name: member for name, member in value.items() if has_content(member)}

@@ -36,6 +36,7 @@ from pagefault_dialects.results.parts import is_undecodable_note
 
 _OPENAI_COMPAT = "openai-compat"
 _ANTHROPIC = "anthropic"
+# The types of blocks that may have members that no item has.
 _BLOCK_TYPES = frozenset({"text", "image", "document", "tool_result"})
 # The members of blocks that no item has.
 _UNREAD_MEMBERS = ("cache_control", "citations", "context", "title")

@@ -20,6 +20,7 @@ SIGNATURE_MEMBERS = frozenset({"reasoning", "extra_content", "providerOptions", 
 # Members of a message with a thought, in requests of the dialect `openai-compat`.
 _THOUGHT_MEMBERS = frozenset({"reasoning", "reasoning_content", "reasoning_details", "thinking"})
 _OLLAMA_THOUGHT = "thinking"
+# Members of Vercel's blocks with options, by the name of the provider.
 _OPTION_NAMES = ("providerOptions", "providerMetadata", "callProviderMetadata")
 _MODEL_NAMES = ("model", "model_name", "modelVersion")
 _THOUGHT_TEXT_NAMES = ("thinking", "reasoning", "text", "content")
@@ -36,11 +37,13 @@ _COMMON_TYPES = frozenset(
         *("thoughtSignature", "thought_signature"),
     }
 )
+# Members that name a file at the provider.
 _FILE_MEMBERS = frozenset({"file_id", "fileId", "s3Location", "fileUri", "file_uri", "content"})
 _RESOURCE_CONTENTS = frozenset({"text", "blob"})
 _TYPE_NAME = re.compile(r"[A-Za-z][A-Za-z0-9_-]+")
 _COMPACTION_REASON = " What was said before it is gone."
 _THOUGHT_REASON = "Only the model that thought it takes it back."
+# The dialect in `forms` until `add_provider_forms` sets it.
 _UNKNOWN_DIALECT = ""
 
 

@@ -82,6 +82,7 @@ class NestedContent:
 
 
 BlockOutcome = list[NormalizedPart] | NestedContent
+"""The parts of a block; or its content, if that has to be read like a whole result."""
 
 
 def is_typed_block(value: object) -> bool:

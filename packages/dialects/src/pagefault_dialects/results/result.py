@@ -57,6 +57,7 @@ class PlainData:
 
 
 ValueOutcome = list[NormalizedPart] | PlainData
+"""The parts of a value that was read; or the value, if it is plain data."""
 
 
 @dataclass(slots=True)
@@ -72,10 +73,10 @@ class _List:
     provenance: Provenance = NO_PROVENANCE
     """The provenance of the first part."""
     outcomes: list[ValueOutcome] = field(default_factory=list)
-    """The outcomes of the items that were read."""
+    """The parts or the plain data of each item that was read."""
 
     def make_outcome(self) -> ValueOutcome:
-        """Return the outcome of the whole list, once all items were read."""
+        """Return the parts or the plain data of the whole list, once all items were read."""
         plain = [outcome.value for outcome in self.outcomes if isinstance(outcome, PlainData)]
         if not self.is_content and len(plain) == len(self.outcomes):
             return PlainData(plain)
@@ -96,12 +97,12 @@ def read_content_list(items: list[object], context: ReadContext) -> list[Normali
 
 
 def _make_parts(outcome: ValueOutcome) -> list[NormalizedPart]:
-    """Return the parts of an outcome. Plain data, also `null`, is one part with its JSON text."""
+    """Return parts unchanged, and plain data, also `null`, as one part with its JSON text."""
     return [make_json_part(outcome.value)] if isinstance(outcome, PlainData) else outcome
 
 
 def _read(value: object, context: ReadContext, *, is_content: bool) -> ValueOutcome:
-    """Return the outcome of a value.
+    """Return the parts of a value, or the value itself if it is plain data.
 
     Args:
         value: Any value.
@@ -126,7 +127,10 @@ def _read(value: object, context: ReadContext, *, is_content: bool) -> ValueOutc
 def _read_or_push(
     value: object, context: ReadContext, stack: list[_List], *, is_content: bool
 ) -> None:
-    """Read a value, or push the list of its items onto the stack."""
+    """Read a value, and add its outcome to the list on top of the stack.
+
+    A list, or a block with nested content, is pushed onto the stack instead.
+    """
     if isinstance(value, list):
         # A list of lines may be one medium.
         lines = join_base64_lines(value) if len(value) > 1 else None
@@ -148,11 +152,12 @@ def _read_or_push(
 def _iterate_items(
     values: list[object], context: ReadContext
 ) -> Iterator[tuple[object, ReadContext]]:
+    """Yield each value of a list with its context."""
     return ((value, context.descend(index)) for index, value in enumerate(values))
 
 
 def _read_item(value: object, context: ReadContext) -> ValueOutcome | NestedContent:
-    """Return the outcome of a value that is no list, or its nested content."""
+    """Return the parts or the plain data of a value that is no list, or its nested content."""
     if isinstance(value, str):
         return read_string(value, context)
     if is_media_source(value):

@@ -129,7 +129,7 @@ class JsonStream(Generic[DraftT]):
         """Return the SHA-256 of a prefix and the body as 64 hex digits.
 
         Earlier versions stored this digest as the identity of a request, so it must not change. In
-        a body that was added in pieces, each long string is replaced by its `raw_identity`, so
+        a body that was added in pieces, each long string is replaced by its `make_raw_identity`, so
         that no byte is hashed twice.
         """
         sha256 = hashlib.sha256(prefix)
@@ -137,7 +137,7 @@ class JsonStream(Generic[DraftT]):
             sha256.update(self.join_body(string.read_raw() for string in self.long_strings))
             return sha256.hexdigest()
         for piece in self._pieces:
-            sha256.update(piece if isinstance(piece, bytes) else piece.raw_identity())
+            sha256.update(piece if isinstance(piece, bytes) else piece.make_raw_identity())
         return sha256.hexdigest()
 
     def join_body(self, raw_strings: Iterable[bytes]) -> bytes:

@@ -294,7 +294,7 @@ class LongString(Generic[DraftT]):
             yield self._escapes.escape(self._decoder.to_alphabet(pybase64.b64encode(data)))
         yield self._escapes.escape(self._decoder.restore(self._decoder.quad))
 
-    def raw_identity(self) -> bytes:
+    def make_raw_identity(self) -> bytes:
         """Return the bytes that replace the raw JSON in digests of earlier versions.
 
         They have the head, the digest and the spelling of the string, between NUL bytes, which raw

@@ -1,4 +1,4 @@
-"""Pairing of tool calls and their results, in the order that every provider requires.
+"""Pairs tool calls and their results, in the order that every provider requires.
 
 Providers require that a result directly follows the turn with its call, that every call has a
 result before the user or the assistant continues, and that ids are unique. Histories may differ:
@@ -41,9 +41,12 @@ from pagefault_dialects.turns.call_index import CallIndex
 from pagefault_dialects.turns.call_results import EarlyResults, TurnWithResults
 
 NO_RESULT = "[No result of this call was recorded before the conversation went on.]"
+"""The text of an added result, for the model."""
 
 UNKNOWN_TOOL = "unknown_tool"
+"""The tool of a call that names none."""
 
+# Codes in the loss account, each with its reason.
 _NO_CALL = code_and_reason("no-call")
 _DUPLICATE = code_and_reason("duplicate-answer")
 _LATE = code_and_reason("late-answer")
@@ -95,10 +98,11 @@ class Pairing:
         self._last_entry = prefix.last_entry
 
     def can_seal_before(self, turn: ComposedTurn) -> bool:
-        """Return whether the turns so far are final if the next turn is this one.
+        """Return whether the turns so far are final, given the next turn.
 
         They are final if no call waits for a result, the last turn is a result or the user's, and
         the next turn begins a step of the assistant. A result without a call begins a step, too.
+        With `freezes_turns`, it is enough that no call waits for a result.
         """
         if (
             not self._turns
@@ -114,6 +118,7 @@ class Pairing:
         return self._freezes_turns or bool(last.results) or last.turn.role == "user"
 
     def _begins_step(self, turn: ComposedTurn) -> bool:
+        """Return whether a turn begins a step: content or calls of the assistant, or a result."""
         if turn.role == "tool":
             is_omitted = self._calls.get_facts(turn.call_id).is_denied or self._is_duplicate(turn)
             return not turn.approval_id and not is_omitted
