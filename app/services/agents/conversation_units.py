@@ -1,8 +1,8 @@
-"""Conversations as units, by which sent messages are compared with stored messages.
+"""Splits conversations into *units*, by which sent messages are compared with stored messages.
 
-Units are defined in `pagefault_dialects.messages.comparison`. A history only grows, and each step
-of an agent sends all messages again. So units are cached, and each step only reads new entries and
-messages.
+A unit is a part of a message, such as a text or an answer
+(`pagefault_dialects.messages.comparison`). A history only grows, and each step of an agent sends
+all messages again. So units are cached, and each step only reads new entries and new messages.
 """
 
 import hashlib
@@ -39,11 +39,12 @@ from pagefault_dialects.messages.entry_reading import EntryReading, read_entry, 
 from pagefault_dialects.model.resource import Resource
 
 MESSAGES = "messages"
-"""The member of a prompt with the system messages at the beginning."""
-# The maximum number of messages in the cache, which take about ten megabytes.
-_MAX_MESSAGES = 20_000
-# Messages with more units are not cached.
+"""The member of a prompt with the leading system messages of a conversation."""
+# The maximum number of sent messages in the cache, which take about ten megabytes.
+_MAX_CACHED_MESSAGES = 20_000
+# A message with more units is not cached.
 _MAX_CACHED_UNITS = 8
+# Members that mark the end of a prefix for the cache of a provider.
 _CACHE_MARKS = ("cache_control", "cachePoint", "cache_point")
 
 
@@ -52,13 +53,15 @@ class SentMessage:
     """A message of a sent conversation. Its properties are computed on first access."""
 
     pointer: str
-    """The JSON pointer of the message in the body."""
+    """The JSON pointer to the message in the body."""
     value: JsonObject
+    """The message as JSON."""
     reading: EntryReading
+    """The message as it was read in its dialect."""
 
     @cached_property
     def parsed(self) -> ParsedMessage:
-        """The message, as `read_message` returns it. Only new messages need it."""
+        """The message in the form in which new messages are stored."""
         return build_parsed_message(self.value, self.reading)
 
     @cached_property
@@ -74,20 +77,23 @@ class SentConversation:
     messages: Sequence[SentMessage]
     """The messages without leading system messages."""
     dialect: str | None
+    """The dialect of the whole body, if it could be told."""
     prompt: JsonObject
-    """The other members of the body, with the leading system messages in `messages`."""
+    """The members of the body that are not messages, and `messages` with the leading system
+    messages."""
     continues: bool
-    """True if the messages follow the stored messages, and do not repeat them."""
+    """True if the messages follow the stored messages, instead of repeating them."""
     end: str
-    """The JSON pointer that one more message would have."""
+    """The JSON pointer that a message after the last one would have."""
     passed_over: int = 0
     """The number of elements that are not messages, and are not stored."""
 
 
 def read_sent(value: JsonValue) -> SentConversation:
-    """Read a body with a conversation.
+    """Read a body with a conversation in any dialect.
 
-    System messages at the beginning are part of the prompt.
+    Args:
+        value: The body, a list of messages or a request or response with messages.
 
     Raises:
         InvalidPayloadError: A part of the body belongs to no dialect, or the body has no message.
@@ -118,9 +124,8 @@ def read_sent(value: JsonValue) -> SentConversation:
 class SentUnits:
     """Makes the units of sent messages, with a cache for messages without media.
 
-    Each step of an agent sends the messages of all steps before it. The units of a message depend
-    only on its JSON, so the digest of the JSON is the key of the cache. The methods may be slow, so
-    call them in a thread if the request is long.
+    The units of a message depend only on its JSON, so the digest of the JSON is the key of the
+    cache. The methods may take long, so call them in a thread if the request is long.
     """
 
     def __init__(self) -> None:
@@ -128,7 +133,10 @@ class SentUnits:
         self._lock = Lock()
 
     def find_media_strings(self, conversation: SentConversation) -> Sequence[MovableString]:
-        """Return the strings with media in those messages that are not cached."""
+        """Return the strings with media in the messages of a conversation.
+
+        Messages with cached units are skipped, because they have no media.
+        """
         return [
             string
             for message in conversation.messages
@@ -137,7 +145,7 @@ class SentUnits:
         ]
 
     def make(self, conversation: SentConversation, media: StreamedMedia) -> Sequence[Unit]:
-        """Return the units of the messages. `position` of a unit is the index of its message.
+        """Return the units of a conversation. `Unit.position` is the index of the message.
 
         Args:
             conversation: The sent conversation.
@@ -153,16 +161,16 @@ class SentUnits:
         cached = self._find(message.digest)
         if cached is not None:
             return cached
-        units = make_units(message.reading, 0, media)
+        units = make_units(message.reading, media)
         if len(units) <= _MAX_CACHED_UNITS and not message.parsed.media_strings:
             with self._lock:
                 self._cache[message.digest] = units
-                if len(self._cache) > _MAX_MESSAGES:
+                if len(self._cache) > _MAX_CACHED_MESSAGES:
                     self._cache.popitem(last=False)
         return units
 
     def _find(self, digest: bytes) -> Sequence[Unit] | None:
-        """Return the cached units of a message."""
+        """Return the cached units of a message, by the digest of its JSON."""
         with self._lock:
             units = self._cache.get(digest)
             if units is not None:
@@ -170,12 +178,11 @@ class SentUnits:
         return units
 
 
-def make_units(reading: EntryReading, position: int, media: StreamedMedia) -> list[Unit]:
-    """Return the units of one message. May be slow.
+def make_units(reading: EntryReading, media: StreamedMedia) -> list[Unit]:
+    """Return the units of a sent message, with the position 0. This may take long.
 
     Args:
         reading: The message.
-        position: The position that the units get.
         media: The media of the request that are in temporary files.
     """
 
@@ -186,23 +193,27 @@ def make_units(reading: EntryReading, position: int, media: StreamedMedia) -> li
     turns = read_entry_turns(
         reading, 0, "", {}, audience="everyone", moved_media_ids=frozenset(), finds_media=True
     )
-    return split_into_units(turns, position, get_digest)
+    return split_into_units(turns, 0, get_digest)
 
 
 def make_message_units(message: JsonObject, media: StreamedMedia) -> Sequence[Unit]:
-    """Return the units of a message; an empty list if it has no content. May be slow."""
+    """Return the units of a message as JSON, which may belong to no dialect. This may take long.
+
+    Returns:
+        An empty list if the message has no content, or belongs to no dialect.
+    """
     try:
-        return make_units(read_entry(message), 0, media)
+        return make_units(read_entry(message), media)
     except InvalidPayloadError:
         return []
 
 
 def is_same_prompt(one: Mapping[str, JsonValue], other: Mapping[str, JsonValue]) -> bool:
-    """Return True if two prompts are equal, apart from marks for a provider's cache."""
-    return _without_marks(one) == _without_marks(other)
+    """Return True if two prompts are equal, apart from marks for the cache of a provider."""
+    return _without_cache_marks(one) == _without_cache_marks(other)
 
 
-def _without_marks(prompt: Mapping[str, JsonValue]) -> JsonObject:
+def _without_cache_marks(prompt: Mapping[str, JsonValue]) -> JsonObject:
     return {
         name: [
             {key: item[key] for key in item if key not in _CACHE_MARKS} or None
@@ -217,10 +228,10 @@ def _without_marks(prompt: Mapping[str, JsonValue]) -> JsonObject:
 
 
 async def join_lines(chunks: AsyncIterator[bytes]) -> AsyncIterator[bytes]:
-    """Yield the chunks of a JSON array with the JSON values that are on separate lines of a body.
+    """Convert a body with a JSON value on each line (JSON Lines) to a JSON array, in chunks.
 
-    Strings in JSON have no line breaks, so every line break separates two values. The array has
-    the same line breaks, so that the line number in an error is right.
+    A string in JSON has no line break, so every line break separates two values. The array has the
+    same line breaks, so that the line number in an error is right.
     """
     yield b"["
     is_at_start, has_values = True, False
@@ -236,10 +247,11 @@ async def join_lines(chunks: AsyncIterator[bytes]) -> AsyncIterator[bytes]:
     yield b"]"
 
 
-_ENTRIES_AT_ONCE = 200
+_QUERY_ENTRIES = 200
+# The number of entries up to which their units are made in the event loop.
 _QUICK_ENTRIES = 8
 MAX_UNITS = 100_000
-"""The maximum number of units in the cache, each of about 200 bytes."""
+"""The maximum number of units of stored conversations in the cache, each of about 200 bytes."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -247,23 +259,24 @@ class StoredConversation:
     """The conversation in a session."""
 
     incarnation: str | None = None
-    """Distinguishes the session from a later one with the same id."""
+    """An id that distinguishes the session from a later session with the same id."""
     last_seq: int = 0
+    """The `seq` of the last entry of the session."""
     units: Sequence[Unit] = ()
-    """The units of its messages. `position` of a unit is the `seq` of its entry."""
+    """The units of the messages. `Unit.position` is the `seq` of the entry."""
     prompt: SessionPrompt | None = None
     exists: bool = False
     """True if the session exists. Otherwise, all other fields are empty."""
 
     def up_to(self, seq: int) -> "StoredConversation":
-        """Return the conversation up to an entry, as a fork would have it."""
+        """Return the conversation up to the entry with a `seq`, as a fork would copy it."""
         units = tuple(unit for unit in self.units if unit.position <= seq)
         return StoredConversation(None, seq, units, self.prompt, exists=True)
 
 
 @dataclass(frozen=True, slots=True)
-class _Part:
-    """Some entries of a history, with their resources and the prompt."""
+class _Batch:
+    """The next entries of a history, with their resources, and the state of the session."""
 
     incarnation: str | None
     last_seq: int
@@ -292,32 +305,32 @@ class StoredConversations:
         units = list(cached.units) if cached is not None else []
         after_seq = cached.last_seq if cached is not None else 0
         while True:
-            read = partial(_read_part, session_id=session_id, after_seq=after_seq)
-            part = await self.records.read(project_id, read)
-            if part is None:
+            read = partial(_read_batch, session_id=session_id, after_seq=after_seq)
+            batch = await self.records.read(project_id, read)
+            if batch is None:
                 return StoredConversation()
             if cached is not None and (
-                part.incarnation is None or part.incarnation != cached.incarnation
+                batch.incarnation is None or batch.incarnation != cached.incarnation
             ):
-                # The session was deleted, and its id is used again.
+                # The session was deleted, and another session has its id now.
                 cached, units, after_seq = None, [], 0
                 continue
-            units += await self._make_units(part)
-            after_seq = part.entries[-1].seq if part.entries else part.last_seq
-            if len(part.entries) < _ENTRIES_AT_ONCE and after_seq >= part.last_seq:
+            units += await self._make_units(batch)
+            after_seq = batch.entries[-1].seq if batch.entries else batch.last_seq
+            if len(batch.entries) < _QUERY_ENTRIES and after_seq >= batch.last_seq:
                 break
-            if not part.entries:
+            if not batch.entries:
                 break
         stored = StoredConversation(
-            part.incarnation, part.last_seq, tuple(units), part.prompt, exists=True
+            batch.incarnation, batch.last_seq, tuple(units), batch.prompt, exists=True
         )
         self._add_to_cache(key, stored)
         return stored
 
-    async def _make_units(self, part: _Part) -> Sequence[Unit]:
-        if len(part.entries) <= _QUICK_ENTRIES:
-            return _make_part_units(part)
-        return await anyio.to_thread.run_sync(_make_part_units, part)
+    async def _make_units(self, batch: _Batch) -> Sequence[Unit]:
+        if len(batch.entries) <= _QUICK_ENTRIES:
+            return _make_batch_units(batch)
+        return await anyio.to_thread.run_sync(_make_batch_units, batch)
 
     def _add_to_cache(self, key: tuple[str, str], stored: StoredConversation) -> None:
         self._cache.pop(key, None)
@@ -328,28 +341,32 @@ class StoredConversations:
             self._cache.popitem(last=False)
 
 
-def _read_part(unit: UnitOfWork, session_id: str, after_seq: int) -> _Part | None:
-    """Return the next entries of a history; `None` if there is no such session."""
+def _read_batch(unit: UnitOfWork, session_id: str, after_seq: int) -> _Batch | None:
+    """Return the entries of a history after `after_seq`; `None` if there is no such session."""
     head = unit[SessionHistory].history_head(session_id)
     if head is None:
         return None
-    entries = unit[SessionHistory].entries(session_id, after_seq=after_seq, limit=_ENTRIES_AT_ONCE)
+    entries = unit[SessionHistory].entries(session_id, after_seq=after_seq, limit=_QUERY_ENTRIES)
     ids = find_referenced_ids(entries, TurnCache())
     resources = unit[ResourceRecords].find_in_session(ids, session_id) if ids else {}
     prompt = unit[SessionPromptRecords].find(session_id)
-    # Entries that were appended after the head was read are part of the conversation.
+    # Without a snapshot, entries may be appended after the head was read. They count too.
     last_seq = max(head.last_seq, entries[-1].seq if entries else 0)
-    return _Part(head.incarnation, last_seq, prompt, entries, resources)
+    return _Batch(head.incarnation, last_seq, prompt, entries, resources)
 
 
-def _make_part_units(part: _Part) -> Sequence[Unit]:
-    return [unit for entry in part.entries for unit in make_entry_units(entry, part.resources)]
+def _make_batch_units(batch: _Batch) -> Sequence[Unit]:
+    return [unit for entry in batch.entries for unit in make_entry_units(entry, batch.resources)]
 
 
 def make_entry_units(entry: StoredEntry, resources: Mapping[str, Resource]) -> Sequence[Unit]:
-    """Return the units of an entry.
+    """Return the units of a stored entry.
 
-    A tool result or page fault is one unit, and an interaction has none.
+    A tool result or a page fault is one unit. An interaction has no units.
+
+    Args:
+        entry: The entry.
+        resources: The resources that the entry refers to, by id.
     """
     if isinstance(entry, StoredMessage):
         return [make_record_unit(entry.tool_call_id, entry.seq)]

@@ -1,6 +1,7 @@
-"""Runs calls of the memory tools, and appends calls with their answers in one transaction.
+"""Runs calls of memory tools, and appends each call with its answer in one transaction.
 
-Calls and answers that are stored already are not appended again.
+`CallPreparer` runs a call and stores the media of its answer; the result is a `PreparedCall`, which
+is appended. Calls and answers that are stored already are not appended again.
 """
 
 from dataclasses import dataclass, replace
@@ -48,29 +49,30 @@ from pagefault_dialects.streams.json_digests import json_digest
 from pagefault_dialects.targets.table import TARGETS
 from pagefault_dialects.tools.tool_arguments import WrongArgumentsError, read_arguments, read_call
 
-# A host appends the message of its model just before it runs the calls in it. So the message is
-# searched among the last ones.
+# Hosts append the message of a model just before they run the calls in it. So the message with a
+# call is searched only among the newest messages, and only in the newest entries.
 _RECENT_MESSAGES = 20
 _RECENT_ENTRIES = 400
 
 
 @dataclass(eq=False)
 class AnsweredCallError(Exception):
-    """The call has its answer already, so nothing was written."""
+    """The call has this answer already, so nothing was written."""
 
     seq: int
-    """The `seq` of the answer."""
+    """The `seq` of the stored answer."""
 
 
 @dataclass(frozen=True, slots=True)
 class PreparedCall:
-    """A call that was run, with its answer, ready to be appended."""
+    """A call that was run, with its answer, ready to be appended to the history."""
 
     project_id: str
     request: ToolCall
     call_message: PreparedMessage
-    """The message that makes the call."""
+    """A message of the assistant that makes the call."""
     answer: PreparedResult | PreparedEntry
+    """The result of the tool, or another entry such as a page fault."""
 
     @property
     def call_id(self) -> str:
@@ -78,24 +80,24 @@ class PreparedCall:
         return self.request.id
 
     def mark_as_list_item(self) -> Self:
-        """Return the call with its answer marked as one of a list; see `PreparedResult`."""
+        """Return a copy with the answer marked; see `PreparedResult.mark_as_list_item`."""
         return replace(self, answer=self.answer.mark_as_list_item())
 
     def append(self, unit: UnitOfWork) -> int:
-        """Append the call, unless it is stored, and its answer; return the `seq` of the answer.
+        """Append the call and its answer, and return the `seq` of the answer.
 
-        The call is not appended either if the client appends it later (`call_follows`).
+        The call is not appended if it is stored already, or if the client will append it later
+        (`ToolCall.call_follows`).
 
         Raises:
-            AnsweredCallError: The call already has this answer.
+            AnsweredCallError: The call has this answer already.
             ConflictError: The call has another answer.
         """
         session_id = self.call_message.session_id
         unit[SessionRecords].ensure(session_id, self.call_message.message.created_at)
-        # After the message of the call is appended, its id belongs to a new call. So check before.
+        # Checked first: once the message is appended, an earlier answer is that of an earlier call.
         self._check_unanswered(unit)
-        is_stored = self.request.call_follows or _has_call_message(unit, session_id, self.call_id)
-        if not is_stored:
+        if not self.request.call_follows and not _has_call_message(unit, session_id, self.call_id):
             self.call_message.append(unit)
         if isinstance(self.answer, PreparedResult):
             return append_result(self.answer, unit)
@@ -105,7 +107,7 @@ class PreparedCall:
         return answer.seq
 
     def _check_unanswered(self, unit: UnitOfWork) -> None:
-        """Raise AnsweredCallError if the call has this answer already."""
+        """Raise an error if the call has an answer already; see `append`."""
         if isinstance(self.answer, PreparedResult):
             try:
                 self.answer.find_answer_number(unit)
@@ -115,7 +117,12 @@ class PreparedCall:
             raise AnsweredCallError(existing.seq)
 
     def record_answer(self, unit: UnitOfWork, seq: int) -> None:
-        """Record the answer, so that `ToolCalls.run` does not run the same call again."""
+        """Record the answer of the call, so that `ToolCalls.run` does not run the call again.
+
+        Args:
+            unit: The transaction that appends the answer.
+            seq: The `seq` of the answer.
+        """
         session_id, keys = self.call_message.session_id, unit[IdempotencyRecords]
         newest = unit[AnsweredCallRecords].newest_answer(session_id, self.call_id)
         number = newest.answer_number if newest else 1
@@ -126,10 +133,10 @@ class PreparedCall:
 
 
 def append_result(result: PreparedResult, unit: UnitOfWork) -> int:
-    """Append a result; return the `seq` of the answer.
+    """Append a tool result, and return its `seq`.
 
     Raises:
-        AnsweredCallError: The call already has this result.
+        AnsweredCallError: The call has this result already.
         ConflictError: The call has another answer.
     """
     try:
@@ -143,6 +150,7 @@ class CallPreparer:
     """Runs calls, and stores the media of their answers."""
 
     tools: Tools
+    """The memory tools."""
     messages: SessionMessages
     """Prepares the messages of calls."""
     results: ToolResults
@@ -151,16 +159,17 @@ class CallPreparer:
     async def prepare(
         self, project_id: str, session_id: str, request: ToolCall, render: RenderFields | None
     ) -> PreparedCall:
-        """Run a call, and return it with its answer. The caller's transaction appends both.
+        """Run a call, and return it with its answer. The caller appends both in a transaction.
 
-        Old calls are sent to the model with long arguments cut, and the model may copy a cut
-        argument. Such a call is not run. Its answer names the call that reads the whole argument.
+        A model sees old calls with long arguments cut, and may copy a cut argument into a new call.
+        Such a call is not run. Its answer names the call that reads the whole argument.
 
         Args:
             project_id: The caller's project.
             session_id: The session of the call.
             request: The call.
-            render: The options of the rendering. Its budget limits the answer.
+            render: The options of the rendering of the answer. Their limit of tokens also limits
+                the answer.
 
         Raises:
             StoreUnavailableError: A store did not answer; nothing was stored.
@@ -193,7 +202,7 @@ class CallPreparer:
     async def refuse(
         self, project_id: str, session_id: str, call: TurnCall, handle: str
     ) -> PreparedResult:
-        """Return the result that refuses a call with a cut argument.
+        """Return the answer to a call with a cut argument, which says that it was not run.
 
         Args:
             project_id: The caller's project.
@@ -202,22 +211,24 @@ class CallPreparer:
             handle: The handle of the whole argument.
         """
         result = build_text_result(cut_arguments_refusal(handle), is_error=True)
-        refused = ToolCall(id=call.call_id, name=call.name)
+        request = ToolCall(id=call.call_id, name=call.name)
         return await self.results.prepare(
-            project_id, encode_body(_make_result_body(session_id, refused, result))
+            project_id, encode_body(_make_result_body(session_id, request, result))
         )
 
 
 def identify_call(
     project_id: str, session_id: str, request: ToolCall, number: int
 ) -> IdempotentCall:
-    """Return the identity of a call: its id and number, and the digest of its name and arguments.
+    """Return a call as a request with an idempotency key.
+
+    The key has the id and the number of the call. The digest is that of its name and arguments.
 
     Args:
         project_id: The project.
         session_id: The session of the call.
         request: The call.
-        number: The number of its answer among the answers to calls with its id.
+        number: The number of its answer among the answers to calls with the same id.
     """
     digest = json_digest([request.name, read_arguments(request.arguments)])
     key = key_in_session(session_id, call_key(request.id, number))
@@ -225,9 +236,9 @@ def identify_call(
 
 
 def _has_call_message(unit: UnitOfWork, session_id: str, call_id: str) -> bool:
-    """Return True if one of the last messages of a session makes a call.
+    """Return True if one of the newest messages of a session makes a call.
 
-    Answers do not count as messages, because the answers to parallel calls follow the message.
+    Answers do not count as messages here, since the answers to parallel calls follow the message.
     """
     call_json = json_text(call_id).encode()
     newest = unit[SessionHistory].newest_messages(session_id, max_numbers=_RECENT_ENTRIES)
@@ -239,6 +250,7 @@ def _has_call_message(unit: UnitOfWork, session_id: str, call_id: str) -> bool:
 
 
 def _make_call_message(request: ToolCall) -> JsonValue:
+    """Return a call as a message of the assistant, in the dialect of OpenAI Chat."""
     arguments = request.arguments
     text = arguments if isinstance(arguments, str) else json_text(arguments or {})
     function = {"name": request.name, "arguments": text}
@@ -247,6 +259,7 @@ def _make_call_message(request: ToolCall) -> JsonValue:
 
 
 def _make_result_body(session_id: str, request: ToolCall, result: ToolCallResult) -> JsonValue:
+    """Return a result as the body of a request that stores a tool result."""
     return {
         "toolName": request.name,
         "toolCallId": request.id,

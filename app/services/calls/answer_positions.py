@@ -1,10 +1,10 @@
-"""Finds out whether an answer to a tool call is new, or repeats a stored one.
+"""Finds out if an answer to a tool call is new, or repeats a stored answer.
 
 Ids of calls are not unique in a session: some hosts number the calls of each turn from 1. So the
 answers to calls with the same id are numbered. If a call is stored after the newest answer with its
-id, it is a new call, and its answer has the next number. Otherwise an answer is compared with the
-newest one, which it may repeat. If a result is stored before its call, the first call after it is
-the call of that result.
+id, it is a new call, and its answer gets the next number. Otherwise the answer has the number of
+the newest answer, and the caller compares the two. If a result is stored before its call, the first
+call after the result is its call.
 """
 
 from collections.abc import Collection, Iterator
@@ -18,9 +18,9 @@ from app.stores.records.history import SessionHistory
 from app.stores.records.unit_of_work import UnitOfWork
 from pagefault_dialects.json.values import json_text
 
-# The number of newest entries in which an unanswered call is searched.
+# The number of newest entries that are searched for an unanswered call.
 _MAX_CALL_ENTRIES = 400
-# The number of newest entries in which a repeated message is searched. Messages are repeated soon.
+# The number of newest entries that are searched for an equal message. Clients repeat messages soon.
 _MAX_REPEAT_ENTRIES = 50
 
 
@@ -45,10 +45,10 @@ def find_answer_position(
 
     Args:
         unit: A transaction. If it has locked the session, the position cannot change.
-        session_id: The session. If it is `None`, every answer is the first one.
-        call_id: The id of the call, if it has one.
-        follows_call: True if the message of the call is appended just before the answer. Then
-            answers in other messages do not count.
+        session_id: The session; `None` if there is none, so that every answer is the first.
+        call_id: The id of the call; `None` if it has none.
+        follows_call: True if the message with the call is appended just before the answer. Then
+            messages that have an answer beside other content are not searched.
     """
     if session_id is None or call_id is None:
         return AnswerPosition()
@@ -58,11 +58,11 @@ def find_answer_position(
     if not follows_call:
         after_seq = newest.seq if newest else 0
         for entry in _recent_messages(unit, session_id, after_seq=after_seq):
-            is_answer = _last_mentions(entry, {call_id}).get(call_id)
-            if is_answer:
+            is_answered = _find_mentions(entry, {call_id}).get(call_id)
+            if is_answered:
                 number = newest.answer_number if newest else 1
                 return AnswerPosition(number, _make_recorded_answer(entry, call_id, number))
-            if is_answer is not None:
+            if is_answered is not None:
                 break
     return AnswerPosition(newest.answer_number + 1 if newest else 1)
 
@@ -70,10 +70,17 @@ def find_answer_position(
 def find_joint_answer_position(
     unit: UnitOfWork, session_id: str, call_ids: Collection[str], identity: RequestIdentity
 ) -> AnswerPosition:
-    """Return the position of a message that has only answers to several calls.
+    """Return the position of a message that consists of the answers to several calls.
 
-    The message is new if one of the calls has no answer, or is made again after its answer.
-    Otherwise `existing` is the answer of an equal request, or the newest answer to a call.
+    The message is new if one of the calls has no answer, or was made again after its answer.
+    Otherwise `existing` is the message of an equal request, or the newest answer to one of the
+    calls.
+
+    Args:
+        unit: A transaction that has locked the session.
+        session_id: The session.
+        call_ids: The ids of the calls. An empty id stands for a call without an id.
+        identity: The digest of the message.
     """
     answers: dict[str, RecordedAnswer] = {}
     for call_id in set(call_ids) - {""}:
@@ -84,10 +91,10 @@ def find_joint_answer_position(
     for entry in _recent_messages(unit, session_id):
         if identity.matches(entry.request_digest) and not is_called_again:
             return AnswerPosition(existing=_make_recorded_answer(entry, "", 1))
-        for call_id, is_answer in _last_mentions(entry, call_ids).items():
+        for call_id, is_answered in _find_mentions(entry, call_ids).items():
             if call_id in answers:
-                is_called_again |= not is_answer
-            elif is_answer:
+                is_called_again |= not is_answered
+            elif is_answered:
                 answers[call_id] = _make_recorded_answer(entry, call_id, 1)
             else:
                 return AnswerPosition()
@@ -97,21 +104,28 @@ def find_joint_answer_position(
 
 
 def repeats_open_call(unit: UnitOfWork, session_id: str, message: StoredHistoryMessage) -> bool:
-    """Return True if a message has only one call, which is stored already and has no answer."""
+    """Return True if a message is one call that is stored already and has no answer.
+
+    Args:
+        unit: A transaction that has locked the session.
+        session_id: The session.
+        message: The message, which is not stored yet.
+    """
     turns = read_message_turns(message, {}, audience="everyone", origin="")
     if len(turns) != 1 or turns[0].items or len(turns[0].calls) != 1:
         return False
     call = turns[0].calls[0]
     newest = unit[AnsweredCallRecords].newest_answer(session_id, call.call_id)
     for entry in _recent_messages(unit, session_id, after_seq=newest.seq if newest else 0):
-        if (is_answer := _last_mentions(entry, {call.call_id}).get(call.call_id)) is not None:
+        is_answered = _find_mentions(entry, {call.call_id}).get(call.call_id)
+        if is_answered is not None:
             stored = {item.call_id: (item.name, item.arguments) for item in find_calls(entry)}
-            return not is_answer and stored.get(call.call_id) == (call.name, call.arguments)
+            return not is_answered and stored.get(call.call_id) == (call.name, call.arguments)
     return False
 
 
 def _make_recorded_answer(entry: StoredHistoryMessage, call_id: str, number: int) -> RecordedAnswer:
-    """Return the answer to a call that a message has beside other content."""
+    """Return an answer that is only a part of a message, so it has no row of its own."""
     return RecordedAnswer(
         call_id, number, entry.seq, entry.message_id, entry.request_digest, is_result=False
     )
@@ -120,16 +134,22 @@ def _make_recorded_answer(entry: StoredHistoryMessage, call_id: str, number: int
 def _recent_messages(
     unit: UnitOfWork, session_id: str, *, after_seq: int = 0
 ) -> Iterator[StoredHistoryMessage]:
-    """Yield the messages among the last entries of a session, the newest first."""
+    """Yield the messages among the newest entries of a session, the newest first."""
     history = unit[SessionHistory]
     return history.newest_messages(session_id, max_numbers=_MAX_REPEAT_ENTRIES, after_seq=after_seq)
 
 
-def _last_mentions(entry: StoredHistoryMessage, call_ids: Collection[str]) -> dict[str, bool]:
-    """Return, by the id of each call that a message has or answers, if the answer is last.
+def _find_mentions(entry: StoredHistoryMessage, call_ids: Collection[str]) -> dict[str, bool]:
+    """Find the calls that a message makes or answers.
 
-    If one of `call_ids` is empty, all ids of the message are returned, and none has an answer: a
-    call without an id may be any call of the message.
+    Args:
+        entry: The message.
+        call_ids: The ids of the calls. If one of them is empty, all calls of the message are found,
+            because a call without an id may be any of them.
+
+    Returns:
+        By the id of each call: True if the message answers it, False if the message makes it and
+        does not answer it after that.
     """
     has_ids = "" not in call_ids
     if has_ids and not any(_encode_id(call_id) in entry.message for call_id in call_ids):

@@ -1,8 +1,9 @@
-"""The queues of listeners, and the memory of all queues.
+"""The queues of events for listeners, and the limits of their memory.
 
-Events that are not delivered yet wait in a bounded queue. An event that waits for a thousand
-listeners is in memory only once, and is counted once. If there is no memory for the next event, the
-listeners with the longest queues are disconnected. They reconnect, and read the log.
+Each listener has a bounded queue of the events that are not delivered yet. An event in the queues
+of a thousand listeners is in memory only once, and is counted once. If there is no memory for the
+next event, the listeners with the longest queues are disconnected. They reconnect, and read the
+log.
 """
 
 import asyncio
@@ -14,11 +15,12 @@ from app.errors import OverloadedError
 from app.models.event import EndReason, Event
 from app.services.memory_budget.budget import MemoryBudget, MemoryReservation
 
-# The part of the memory budget that all queues may use: one quarter.
-_BUDGET_SHARE = 4
+# All queues together may use a quarter of the memory budget.
+_BUDGET_DIVISOR = 4
 _TURNS_PER_PASS = 32
-_AT_ONCE_BYTES = 64 * 1024
-# Batches up to this size are sent without waiting for a turn, which takes longer than sending.
+# The size after which a batch for a listener ends.
+_BATCH_BYTES = 64 * 1024
+# The size up to which a batch is sent without waiting for a turn, which would take longer.
 _SMALL_BYTES = 16 * 1024
 
 
@@ -33,6 +35,7 @@ class EventItem:
     type: str
     """The type of the event. After a `reset`, the listener has to load its data again."""
     data: bytes
+    """The event as JSON."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,17 +45,27 @@ class EventBatch:
     items: Sequence[EventItem]
     """The events in order."""
     size_bytes: int
-    """The size of their data."""
+    """The size of the data of all events."""
 
 
 def make_event_item(event: Event, session_id: str | None) -> EventItem:
-    """Return an event for listeners to a session; or to the project, if there is no session id."""
+    """Return an event with the position that listeners expect.
+
+    Args:
+        event: The event.
+        session_id: The session of the listeners; `None` if they receive all events of the project.
+    """
     position = event.number if session_id is None or event.seq is None else event.seq
     return EventItem(event.number, position, event.type, event.data)
 
 
 def make_event_batch(events: Sequence[Event], session_id: str | None) -> EventBatch:
-    """Return the events of a session; or all events, if there is no session id."""
+    """Return the events that listeners receive.
+
+    Args:
+        events: New events of the project.
+        session_id: The session of the listeners; `None` if they receive all events of the project.
+    """
     selected = [event for event in events if session_id in (None, event.session_id)]
     return EventBatch(
         [make_event_item(event, session_id) for event in selected],
@@ -63,8 +76,8 @@ def make_event_batch(events: Sequence[Event], session_id: str | None) -> EventBa
 class SendQueue:
     """Lets 32 callers continue in each pass of the event loop, in the order of their calls.
 
-    Without this, large events would be sent to a thousand listeners in one pass, and all other
-    tasks would wait for it.
+    Without this limit, a large event would be sent to a thousand listeners in one pass, and all
+    other tasks would have to wait.
     """
 
     def __init__(self) -> None:
@@ -73,7 +86,7 @@ class SendQueue:
         self._is_scheduled = False
 
     async def take(self) -> None:
-        """Wait for the turn of the caller."""
+        """Wait until the caller may send its batch."""
         self._schedule_pass()
         if self._remaining_turns and not self._waiting:
             self._remaining_turns -= 1
@@ -100,19 +113,24 @@ class SendQueue:
 
 
 class QueueMemory:
-    """The memory of the events in all queues: at most a quarter of the memory budget."""
+    """The memory of the events in all queues: at most a quarter of the memory budget.
+
+    Args:
+        memory: The memory budget of the process.
+    """
 
     def __init__(self, memory: MemoryBudget) -> None:
         self._reserved = MemoryReservation(memory, 0)
-        self._limit_bytes = memory.limit_bytes // _BUDGET_SHARE
-        # The number of queues that have the data of an event, by the identity of the bytes.
-        self._users: dict[int, int] = {}
+        self._limit_bytes = memory.limit_bytes // _BUDGET_DIVISOR
+        # The number of queues that have the data of an event, by the `id` of the bytes.
+        self._queue_counts: dict[int, int] = {}
         self._queues: set[Subscription] = set()
         self.turns = SendQueue()
         self.queued_bytes = 0
+        """The size of all events in queues, each counted once."""
 
     def enter(self, queue: "Subscription") -> None:
-        """Add a queue, whose listener may be disconnected to free memory."""
+        """Add a queue. Its listener may then be disconnected to free memory."""
         self._queues.add(queue)
 
     def leave(self, queue: "Subscription") -> None:
@@ -125,34 +143,37 @@ class QueueMemory:
 
     def put(self, items: Iterable[EventItem]) -> None:
         """Count events that are added to a queue."""
-        users = self._users
+        counts = self._queue_counts
         for item in items:
             key = id(item.data)
-            if key in users:
-                users[key] += 1
+            if key in counts:
+                counts[key] += 1
             else:
-                users[key] = 1
+                counts[key] = 1
                 self.queued_bytes += len(item.data)
 
     def drop(self, items: Iterable[EventItem]) -> None:
         """Subtract events that are removed from a queue."""
         # This has to be fast: a thousand queues of a thousand events may be dropped at once.
-        users = self._users
+        counts = self._queue_counts
         for item in items:
             key = id(item.data)
-            count = users[key] - 1
+            count = counts[key] - 1
             if count:
-                users[key] = count
+                counts[key] = count
             else:
-                del users[key]
+                del counts[key]
                 self.queued_bytes -= len(item.data)
         self.release_unused()
 
     def make_room(self, size_bytes: int) -> None:
-        """Reserve memory for events before they are queued.
+        """Reserve memory for events before they are put into queues.
 
-        The listeners with the longest queues are disconnected until the events fit. If no listener
-        has a queue, the events are queued without a reservation.
+        The listeners with the longest queues are disconnected until the events fit. If all queues
+        are empty, the events are queued without a reservation.
+
+        Args:
+            size_bytes: The size of the events.
         """
         while not self._try_reserve(size_bytes):
             max_bytes = max((queue.waiting_bytes for queue in self._queues), default=0)
@@ -167,6 +188,7 @@ class QueueMemory:
             self._reserved.resize(self.queued_bytes)
 
     def _try_reserve(self, size_bytes: int) -> bool:
+        """Reserve memory for additional events; return False if it is not free."""
         total = self.queued_bytes + size_bytes
         if total > self._limit_bytes:
             return False
@@ -207,13 +229,13 @@ class WriteBuffers:
 class Subscription:
     """The queue of a listener, with the events that are not delivered yet.
 
-    If the queue gets too long, it is dropped, and the listener is disconnected. The events stay in
+    If the queue gets too long, it is emptied, and the listener is disconnected. The events stay in
     the log.
 
     Args:
         session_id: The session of the events; `None` for all events of the project.
-        max_events: The maximum number of waiting events.
-        max_bytes: The maximum size of their data.
+        max_events: The maximum number of events in the queue.
+        max_bytes: The maximum size of the data of these events.
         memory: The memory of all queues of the process.
     """
 
@@ -269,10 +291,12 @@ class Subscription:
         self._memory.drop(delivered)
 
     async def take(self) -> list[EventItem]:
-        """Wait for events, and return up to 64 KiB of them, but at least one event.
+        """Wait for events, and return those of about 64 KiB, at least one.
 
-        If the subscription has ended, the list is empty. The next call releases the memory of the
-        returned events.
+        The next call releases the memory of the returned events.
+
+        Returns:
+            The events; an empty list if the subscription has ended.
         """
         self._release_batch()
         while not self._waiting:
@@ -282,7 +306,7 @@ class Subscription:
             await self._changed.wait()
         batch: list[EventItem] = []
         size_bytes = 0
-        while self._waiting and size_bytes < _AT_ONCE_BYTES:
+        while self._waiting and size_bytes < _BATCH_BYTES:
             batch.append(self._waiting.popleft())
             size_bytes += len(batch[-1].data)
         self.waiting_bytes -= size_bytes

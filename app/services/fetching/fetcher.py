@@ -1,16 +1,16 @@
-"""Fetches one file by its URL: checks its addresses, connects to one of them, reads up to a limit.
+"""Fetches a file from a URL that a client or a tool has named, without reaching private servers.
 
-    URL ─► parts ─► port ─► addresses, once ─► all public? ─► dial one of them ─► 200? ─► chunks
+    URL ─► parts ─► port ─► addresses, once ─► all public? ─► connect to one ─► 200? ─► chunks
             ▲                                                     │
             └──────────────── redirect, at most three ◄───────────┘
 
 The host name is resolved once, and the connection goes to one of the addresses that were checked.
-So it has no effect if the name has other addresses later (DNS rebinding). The host name is sent in
-the header `Host` and in TLS, which verifies it.
+So a name that gets other addresses after the check (DNS rebinding) has no effect. The host name is
+sent in the header `Host` and in TLS, which verifies it.
 
-The fetcher uses no proxies, cookies, credentials or certificates of the environment. It sends no
-data of the caller, and does not decompress, keep connections or retry. Its errors contain no text
-of the server. The headers of the response are limited in size, and are not trusted.
+The fetcher uses no proxies, cookies, credentials or certificates of the environment, and sends no
+data of the caller. It does not decompress, keep connections open, or retry. Its errors contain no
+text of the server. The headers of a response are limited in size, and are not trusted.
 """
 
 import functools
@@ -42,21 +42,23 @@ OpenTransport: TypeAlias = Callable[[], httpx.AsyncBaseTransport]
 
 _REDIRECTS = frozenset({301, 302, 303, 307, 308})
 
-# Often the first address cannot be reached (IPv6 without a route), but rarely several addresses.
+# The number of addresses of a host that are tried. The first one often cannot be reached (IPv6
+# without a route).
 _MAX_ADDRESSES = 3
 
-# Fetches from slow servers must not occupy all requests that the service runs at the same time.
-_PER_PROJECT = 8
-_IN_ALL = 64
+# The limits of concurrent fetches. Slow servers must not occupy all requests of the service.
+_FETCHES_PER_PROJECT = 8
+_MAX_FETCHES = 64
 
 
 def check_encoding(headers: httpx.Headers) -> None:
-    """Check that a response is not compressed, because none was requested.
+    """Raise an error if a response is compressed.
 
-    A few hundred compressed bytes can expand to gigabytes, so nothing is decompressed.
+    A few hundred compressed bytes can expand to gigabytes. So the fetcher does not decompress, and
+    requests the coding `identity`.
 
     Raises:
-        UpstreamError: The response has a content coding other than identity.
+        UpstreamError: The response has a content coding other than `identity`.
     """
     codings = headers.get("content-encoding", "").split(",")
     if any(coding.strip().lower() not in ("", "identity") for coding in codings):
@@ -64,18 +66,18 @@ def check_encoding(headers: httpx.Headers) -> None:
 
 
 def read_declared_size(headers: httpx.Headers, limit_bytes: int) -> int | None:
-    """Return the size that a response declares, if it does.
+    """Return the size that a response declares; `None` if it declares none.
 
     Raises:
         FetchBlockedError: The size is larger than the limit.
     """
     if "transfer-encoding" in headers:
         return None
-    # The HTTP parser allows only one such header, with a bounded number of digits.
-    declared = headers.get("content-length")
-    if declared is None:
+    # The HTTP parser accepts only one `Content-Length`, with a limited number of digits.
+    content_length = headers.get("content-length")
+    if content_length is None:
         return None
-    size_bytes = int(declared)
+    size_bytes = int(content_length)
     if size_bytes > limit_bytes:
         raise too_large_error(limit_bytes)
     return size_bytes
@@ -106,27 +108,27 @@ def read_filename(headers: httpx.Headers, url: httpx.URL) -> str | None:
 
 @dataclass(frozen=True, slots=True)
 class FetchedResponse:
-    """The response with a file. The server declares the type, the name and the size."""
+    """A response with a file. Its type, name and size are those that the server declares."""
 
     mime_type: str | None
     filename: str | None
     """The file name without dangerous characters."""
     size_bytes: int | None
     chunks: AsyncIterator[bytes]
-    """The bytes; raises the errors of `Fetcher.fetch` if the file is incomplete."""
+    """The bytes of the file. The iterator raises the errors of `Fetcher.fetch`."""
 
 
 class Fetcher:
     """Fetches files from the public internet, and from other hosts that the policy allows.
 
     Args:
-        policy: The allowed hosts, sizes and times.
-        resolve: Returns the addresses of a host name; called once for each request. By default, the
-            resolver of the system is used.
-        open_transport: Creates the transport of a request.
+        policy: The listed servers, and the limits of size and time.
+        resolve: Returns the addresses of a host name. It is called once for each request. `None`
+            for the resolver of the system.
+        open_transport: Creates the transport of a request; `None` for `direct_transport`.
 
     Raises:
-        ValueError: An entry of the policy is not a host or host:port.
+        ValueError: A listed server of the policy is not `host` or `host:port`.
     """
 
     def __init__(
@@ -141,12 +143,18 @@ class Fetcher:
         self._resolve = resolve or HostResolver(wait_seconds=policy.connect_seconds)
         self._open_transport = open_transport or direct_transport
         self._slots = FetchSlots(
-            per_project=_PER_PROJECT, in_all=_IN_ALL, wait_seconds=policy.connect_seconds
+            per_project=_FETCHES_PER_PROJECT,
+            in_all=_MAX_FETCHES,
+            wait_seconds=policy.connect_seconds,
         )
 
     @asynccontextmanager
     async def fetch(self, project_id: str, url: str) -> AsyncIterator[FetchedResponse]:
         """Open the file at a URL. The connection is closed at the end of the block.
+
+        Args:
+            project_id: The caller's project, whose concurrent fetches are limited.
+            url: The URL.
 
         Raises:
             FetchesBusyError: The project, or all projects together, have too many fetches now.
@@ -173,6 +181,7 @@ class Fetcher:
     async def _request_file(
         self, project_id: str, target: FetchTarget, deadline: float
     ) -> AsyncIterator[httpx.Response]:
+        """Send one request during the block, after the addresses of the target were checked."""
         addresses = await self._resolve_and_check(project_id, target, deadline)
         # Each request has its own connection. If TLS has verified a connection for a name, it must
         # not be used for another name at the same address.
@@ -187,6 +196,7 @@ class Fetcher:
     async def _resolve_and_check(
         self, project_id: str, target: FetchTarget, deadline: float
     ) -> Sequence[IPAddress]:
+        """Return the addresses of a target; see `FetchRules` for the errors."""
         self._rules.check_port(target)
         addresses: Sequence[IPAddress]
         if target.literal is not None:
@@ -208,8 +218,9 @@ class Fetcher:
         target: FetchTarget,
         addresses: Sequence[IPAddress],
     ) -> httpx.Response:
-        *first, last = addresses[:_MAX_ADDRESSES]
-        for address in first:
+        """Send a request to the first address that can be reached."""
+        *earlier, last = addresses[:_MAX_ADDRESSES]
+        for address in earlier:
             try:
                 return await transport.handle_async_request(self._build_request(target, address))
             except (httpx.ConnectError, httpx.ConnectTimeout):
@@ -241,6 +252,7 @@ class Fetcher:
     def _describe_response(
         self, target: FetchTarget, response: httpx.Response, deadline: float
     ) -> FetchedResponse:
+        """Check the status and the headers of a response; see `fetch` for the errors."""
         if response.status_code != 200:
             raise UpstreamError(
                 f"The server the URL leads to answered with status {response.status_code}."
@@ -250,10 +262,11 @@ class Fetcher:
             mime_type=read_declared_type(response.headers),
             filename=read_filename(response.headers, target.url),
             size_bytes=read_declared_size(response.headers, self._policy.max_bytes),
-            chunks=self._chunks(response, deadline),
+            chunks=self._read_chunks(response, deadline),
         )
 
-    async def _chunks(self, response: httpx.Response, deadline: float) -> AsyncIterator[bytes]:
+    async def _read_chunks(self, response: httpx.Response, deadline: float) -> AsyncIterator[bytes]:
+        """Yield the bytes of a response up to the limit of size; see `fetch` for the errors."""
         received_bytes = 0
         # `aiter_raw` does not decompress.
         raw = response.aiter_raw()
@@ -271,7 +284,8 @@ class Fetcher:
 def direct_transport() -> httpx.AsyncBaseTransport:
     """Return a transport that ignores the environment, and keeps no connection open.
 
-    It is used without the client of httpx, which would log URLs and keep cookies.
+    The fetcher uses the transport without `httpx.AsyncClient`, which would log URLs and keep
+    cookies.
     """
     return httpx.AsyncHTTPTransport(
         verify=_verified_tls(),
@@ -285,13 +299,19 @@ def direct_transport() -> httpx.AsyncBaseTransport:
 
 @functools.cache
 def _verified_tls() -> ssl.SSLContext:
-    # Loading the certificate authorities takes longer than a request, so the context is cached.
+    # Cached, because loading the certificate authorities takes longer than a request.
     return httpx.create_ssl_context(trust_env=False)
 
 
 @contextmanager
 def _translate_errors(deadline: float) -> Iterator[None]:
-    """Raise errors of the service in place of network errors, whose texts are not shown."""
+    """Raise errors of the service in place of network errors, and end the block at a deadline.
+
+    The texts of network errors could tell a client about the network, so they are not used.
+
+    Args:
+        deadline: A time of `anyio.current_time`.
+    """
     try:
         with anyio.fail_after(deadline - anyio.current_time()):
             yield

@@ -1,9 +1,9 @@
-"""Checks the stores: each row has its blob, and each blob has the bytes of its digest.
+"""Checks that each blob that a row needs exists, and has the bytes of its digest.
 
-All blobs are read and hashed, as their names may be wrong. Files may change while the check runs,
-so a fault is reported only if a second check finds it as well. A repair moves damaged blobs into
-quarantine, so that wrong bytes are not served. It changes no rows: if the client uploads the same
-file again, the row has its blob again.
+All of these blobs are read and hashed. Files may change while the check runs, so a fault is only
+reported if a second check finds it too. A repair moves damaged blobs into quarantine, so that wrong
+bytes are not served. It changes no rows: if the client uploads the same file again, the rows have
+their blob again.
 """
 
 import asyncio
@@ -25,15 +25,16 @@ from app.stores.records.records import Records
 from app.stores.records.swept_blobs import BlobReference, BlobReferenceRecords, SweptBlobRecords
 from app.stores.records.unit_of_work import UnitOfWork
 
-_DIGESTS_AT_ONCE = 500
-_BLOBS_AT_ONCE = 4
-# Pieces up to this size are hashed in the event loop, as starting a thread would take longer.
+# The number of blobs whose rows are read in one query.
+_QUERY_DIGESTS = 500
+_CONCURRENT_CHECKS = 4
+# The size up to which a chunk is hashed in the event loop, since starting a thread takes longer.
 _HASHED_IN_LOOP_BYTES = 32 * 1024
 
 
 @dataclass(frozen=True, slots=True)
 class StoreFault:
-    """A fault of a blob."""
+    """A blob that is missing, damaged or unreadable, or whose size differs from that in a row."""
 
     project_id: str
     digest: str
@@ -46,13 +47,13 @@ class StoreFault:
 
 @dataclass(slots=True)
 class StoreCheckReport:
-    """The numbers of a check so far."""
+    """The counts of a check so far."""
 
     blobs: int = 0
     """The number of checked blobs."""
     bytes_read: int = 0
     unneeded: int = 0
-    """The number of blobs that no row needs, which is no fault."""
+    """The number of blobs that no row needs. They are not faults; a sweep removes them."""
     faults: int = 0
 
 
@@ -60,10 +61,10 @@ ReportFault: TypeAlias = Callable[[StoreFault], None]
 """Called with each fault when it is found."""
 
 ReadProgress: TypeAlias = Callable[[int, int], None]
-"""Called with the number of bytes that were read so far, and the number of all bytes."""
+"""Called with the number of bytes that were read so far, and the estimated number of all bytes."""
 
 Pace: TypeAlias = Callable[[int], Awaitable[None]]
-"""Called with the number of bytes that were read; waits until more may be read."""
+"""Called with the number of bytes that were just read. It waits until more may be read."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,20 +81,20 @@ class StoreCheck:
         repair: bool = False,
         progress: ReadProgress | None = None,
     ) -> StoreCheckReport:
-        """Check all projects. All blobs are read.
+        """Check the blobs of all projects.
 
         Args:
             report_fault: Called with each fault.
             repair: True to move damaged blobs into quarantine.
-            progress: Called after each piece of a blob.
+            progress: Called after each chunk of a blob.
 
         Raises:
             StoreUnavailableError: A store did not answer, so the check is incomplete.
         """
         project_ids = await self.records.read_projects(lambda projects: projects.list_ids())
-        total = 0
+        total_bytes = 0
         for project_id in project_ids:
-            total += await self.records.read(
+            total_bytes += await self.records.read(
                 project_id, lambda unit: unit[BlobReferenceRecords].sum_needed_bytes()
             )
         report = StoreCheckReport()
@@ -101,7 +102,8 @@ class StoreCheck:
         def advance(size_bytes: int) -> None:
             report.bytes_read += size_bytes
             if progress is not None:
-                progress(report.bytes_read, max(total, report.bytes_read))
+                # Blobs that were stored meanwhile are not in the total.
+                progress(report.bytes_read, max(total_bytes, report.bytes_read))
 
         for project_id in project_ids:
             check = BlobCheck(self.records, self.blobs, project_id, repair=repair)
@@ -109,7 +111,7 @@ class StoreCheck:
             async with aclosing(
                 find_unneeded_blobs(self.records, self.blobs, project_id)
             ) as batches:
-                report.unneeded += sum([len(garbage) async for _, garbage in batches])
+                report.unneeded += sum([len(unneeded) async for _, unneeded in batches])
         return report
 
     async def _check_project(
@@ -119,21 +121,22 @@ class StoreCheck:
         report_fault: ReportFault,
         advance: Callable[[int], None],
     ) -> None:
-        last = ""
+        """Check the blobs of a project, a few at a time, in the order of their digests."""
+        last_digest = ""
         while batch := await list_references(
-            self.records, check.project_id, last, limit=_DIGESTS_AT_ONCE
+            self.records, check.project_id, last_digest, limit=_QUERY_DIGESTS
         ):
-            last = batch[-1][0].digest
-            for start in range(0, len(batch), _BLOBS_AT_ONCE):
-                group = batch[start : start + _BLOBS_AT_ONCE]
+            last_digest = batch[-1][0].digest
+            for start in range(0, len(batch), _CONCURRENT_CHECKS):
+                group = batch[start : start + _CONCURRENT_CHECKS]
                 report.blobs += len(group)
                 checks = (check.run(rows, advance) for rows in group)
-                for outcome in await asyncio.gather(*checks, return_exceptions=True):
-                    if isinstance(outcome, BaseException):
-                        raise outcome
-                    if outcome is not None:
+                for fault in await asyncio.gather(*checks, return_exceptions=True):
+                    if isinstance(fault, BaseException):
+                        raise fault
+                    if fault is not None:
                         report.faults += 1
-                        report_fault(outcome)
+                        report_fault(fault)
 
 
 @dataclass(frozen=True, slots=True)
@@ -148,6 +151,7 @@ class BlobCheck:
     repair: bool
     """True to move damaged blobs into quarantine."""
     pace: Pace | None = None
+    """Limits the rate of reading; `None` for no limit."""
 
     async def run(
         self, rows: Sequence[BlobReference], advance: Callable[[int], None]
@@ -155,34 +159,31 @@ class BlobCheck:
         """Check a blob that rows need; return its fault, or `None` if it has none.
 
         Args:
-            rows: All rows that need the blob; at least one.
-            advance: Called with the size of each piece, in the first of the two checks.
+            rows: All rows that need the blob, at least one.
+            advance: Called with the size of each chunk, in the first of the two checks.
 
         Raises:
             StoreUnavailableError: A store did not answer, so the result is unknown.
         """
         digest = rows[0].digest
-        kind, affected = await self._find_fault(digest, rows, advance)
+        kind, affected_rows = await self._find_fault(digest, rows, advance)
         if kind is None:
             return None
         blob = await self.blobs.find(self.project_id, digest)
-        kind, affected = await self._find_fault(digest, affected)
-        # A row may be deleted between the checks, and its blob with it. So only rows that exist
-        # after both checks count.
-        existing = await self.records.read(
+        kind, affected_rows = await self._find_fault(digest, affected_rows)
+        # A row may have been deleted between the checks, and its blob with it. So only rows that
+        # exist after both checks count.
+        existing_rows = await self.records.read(
             self.project_id, lambda unit: set(unit[BlobReferenceRecords].find([digest]))
         )
-        affected = [row for row in affected if row in existing]
-        if kind is None or not affected:
+        affected_rows = [row for row in affected_rows if row in existing_rows]
+        if kind is None or not affected_rows:
             return None
-        moved = (
-            self.repair
-            and kind == "damaged"
-            and blob
-            and await run_to_completion(self._quarantine(blob))
-        )
-        owners = tuple(row.owner for row in affected)
-        return StoreFault(self.project_id, digest, kind, owners, bool(moved))
+        is_quarantined = False
+        if self.repair and kind == "damaged" and blob:
+            is_quarantined = await run_to_completion(self._quarantine(blob))
+        owners = tuple(row.owner for row in affected_rows)
+        return StoreFault(self.project_id, digest, kind, owners, is_quarantined)
 
     async def _find_fault(
         self,
@@ -190,21 +191,24 @@ class BlobCheck:
         rows: Sequence[BlobReference],
         advance: Callable[[int], None] | None = None,
     ) -> tuple[FaultKind | None, Sequence[BlobReference]]:
-        """Return the fault of a blob, and the rows that it affects."""
+        """Read a blob once, and return its fault and the rows that have the fault.
+
+        Raises:
+            StoreUnavailableError: The store does not work at all.
+        """
         kind: FaultKind
         try:
-            actual, size_bytes = await self._hash_blob(digest, advance)
+            actual_digest, size_bytes = await self._hash_blob(digest, advance)
         except BlobMissingError:
             kind = "missing"
         except StoreUnavailableError:
             kind = "unreadable"
         else:
-            if actual != digest:
+            if actual_digest != digest:
                 return "damaged", rows
-            wrong = [row for row in rows if row.size_bytes != size_bytes]
-            return ("wrong-size", wrong) if wrong else (None, ())
-        # If the store does not work at all, this raises, and there is no fault to report. A full
-        # store can still be read.
+            wrong_rows = [row for row in rows if row.size_bytes != size_bytes]
+            return ("wrong-size", wrong_rows) if wrong_rows else (None, ())
+        # The check writes a test file. A full store cannot do so, but it can be read.
         with suppress(StoreFullError):
             await self.blobs.check()
         return kind, rows
@@ -213,27 +217,30 @@ class BlobCheck:
         self, digest: str, advance: Callable[[int], None] | None
     ) -> tuple[str, int]:
         """Return the digest and the size of the stored bytes of a blob."""
-        hashing = hashlib.sha256()
+        sha256 = hashlib.sha256()
         size_bytes = 0
-        async with aclosing(await self.blobs.open(self.project_id, digest)) as pieces:
-            async for piece in pieces:
-                if len(piece) > _HASHED_IN_LOOP_BYTES:
-                    await anyio.to_thread.run_sync(hashing.update, piece)
+        async with aclosing(await self.blobs.open(self.project_id, digest)) as reader:
+            async for chunk in reader:
+                if len(chunk) > _HASHED_IN_LOOP_BYTES:
+                    await anyio.to_thread.run_sync(sha256.update, chunk)
                 else:
-                    hashing.update(piece)
-                size_bytes += len(piece)
+                    sha256.update(chunk)
+                size_bytes += len(chunk)
                 if advance is not None:
-                    advance(len(piece))
+                    advance(len(chunk))
                 if self.pace is not None:
-                    await self.pace(len(piece))
-        return hashing.hexdigest(), size_bytes
+                    await self.pace(len(chunk))
+        return sha256.hexdigest(), size_bytes
 
     async def _quarantine(self, damaged: ListedBlob) -> bool:
-        """Move a damaged blob into quarantine, unless it was replaced; return True if it was moved.
+        """Move a damaged blob into quarantine, unless it was replaced since it was checked.
 
         The blob is claimed as for a removal, so a concurrent write of the same blob fails.
+
+        Returns:
+            True if the blob was moved.
         """
-        time = ClaimTime()
+        claim_time = ClaimTime()
         claim = await self.records.write(
             self.project_id,
             lambda unit: unit[SweptBlobRecords].claim_needed(damaged.digest),
@@ -242,10 +249,11 @@ class BlobCheck:
         if claim is None or not claim.digests:
             return False
         is_unchanged = await self.blobs.find(self.project_id, damaged.digest) == damaged
-        may_move = is_unchanged and not time.is_over()
+        may_move = is_unchanged and not claim_time.is_over()
         if may_move:
             await self.blobs.quarantine(self.project_id, damaged.digest)
-        # After an error, the claim is left to expire, because the store may still move the blob.
+        # If `quarantine` raises an error, the store may still move the blob later. So the claim is
+        # not ended, but expires.
         await self.records.write(
             self.project_id,
             lambda unit: unit[SweptBlobRecords].end_claim(claim, claim.digests),
@@ -257,13 +265,14 @@ class BlobCheck:
 async def list_references(
     records: Records, project_id: str, after: str, *, end: str | None = None, limit: int
 ) -> list[list[BlobReference]]:
-    """Return the references to up to `limit` blobs of a project, grouped by blob.
+    """Return the rows that need the blobs of a project, grouped by blob, in order of digest.
 
     Args:
         records: Stores the rows that need blobs.
         project_id: The project.
-        after: A digest, or the beginning of one. Blobs after it are returned, in order of digest.
-        end: A digest, or the beginning of one, at which the list ends. It is excluded.
+        after: The digest, or the beginning of a digest, after which the list starts.
+        end: The digest, or the beginning of a digest, before which the list ends; `None` for no
+            end.
         limit: The maximum number of blobs.
     """
 
@@ -273,5 +282,5 @@ async def list_references(
             [digest for digest in digests if end is None or digest < end]
         )
 
-    found = await records.read(project_id, find)
-    return [list(group) for _, group in groupby(found, key=lambda row: row.digest)]
+    rows = await records.read(project_id, find)
+    return [list(group) for _, group in groupby(rows, key=lambda row: row.digest)]

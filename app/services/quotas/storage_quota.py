@@ -1,8 +1,9 @@
-"""The quota of stored bytes of a project. Bytes are reserved before they are stored, then counted.
+"""The quota of the bytes that a project may store.
 
-The count is in the database, and is changed in separate short transactions. So it is correct for
-several processes and after a crash, unlike the quotas of keys. It includes each stored blob once,
-also garbage that a sweep has not removed yet, and all reservations.
+Bytes are reserved before they are stored. When a blob is stored, its count replaces the
+reservation. Counts and reservations are in the database, and are changed in short transactions of
+their own. So they are correct for several processes and after a crash, unlike the quotas of keys.
+Each blob counts once, even if no row needs it any more and a sweep has not removed it yet.
 """
 
 import asyncio
@@ -28,10 +29,10 @@ from app.stores.records.unit_of_work import UnitOfWork
 from pagefault_dialects.errors import PagefaultError
 
 BLOCK_BYTES = 8 * 1024 * 1024
-"""The number of bytes that are reserved at once for a body of unknown length."""
+"""The maximum number of bytes that are reserved in advance for a body of unknown length."""
 
-# This is longer than the slowest allowed upload of a block, and the commit after the last block. If
-# a process is killed, its reservations stay for this time.
+# The time for which the reservations of a killed process count. It is longer than the slowest
+# allowed upload of a block takes, with the commit after the last block.
 _EXPIRES_AFTER = timedelta(hours=4)
 _RETRY_SECONDS = 5.0
 _log = structlog.get_logger(__name__)
@@ -42,7 +43,7 @@ class StorageQuota:
 
     Args:
         records: Stores the counts.
-        blobs: The store of the blobs.
+        blobs: The blob store, which says if a blob exists.
         quota_bytes: The maximum number of bytes of a project.
     """
 
@@ -51,31 +52,34 @@ class StorageQuota:
         self._blobs = blobs
         self._quota_bytes = quota_bytes
         self._pending = PendingReleases(records)
-        # Retries, during a block, releases that have failed because of an outage.
         self.running = self._pending.running
+        """Retries failed releases during a block; see `PendingReleases.running`."""
 
     def make_reservation(self, project_id: str) -> "ByteReservation":
         """Return a reservation for one blob, with no bytes yet."""
         return ByteReservation(self._records, project_id, self._quota_bytes, self._pending)
 
     async def check_room(self, project_id: str, size_bytes: int) -> None:
-        """Check that bytes fit the quota now, without reserving them.
+        """Raise an error if additional bytes exceed the quota now. They are not reserved.
 
         Raises:
-            StoredBytesQuotaError: The bytes do not fit.
+            StoredBytesQuotaError: The bytes exceed the quota.
         """
         total = await self._records.write(
             project_id, lambda unit: unit[StoredBlobRecords].lock_total()
         )
         if total.bytes + size_bytes > self._quota_bytes:
-            raise _no_room(total, self._quota_bytes, size_bytes)
+            raise _no_room_error(total, self._quota_bytes, size_bytes)
 
     async def check_room_for(self, project_id: str, sizes: Mapping[str, int]) -> None:
-        """Check that those of several blobs fit that are not stored yet; see `check_room`.
+        """Raise an error if blobs exceed the quota now. Blobs that are stored already do not count.
 
         Args:
             project_id: The project.
             sizes: The sizes of the blobs by digest.
+
+        Raises:
+            StoredBytesQuotaError: The blobs exceed the quota.
         """
         stored = await self._records.read(
             project_id, lambda unit: unit[StoredBlobRecords].sizes(sizes)
@@ -85,40 +89,48 @@ class StorageQuota:
             await self.check_room(project_id, needed_bytes)
 
     async def count_all(self) -> None:
-        """Count, in all projects, those needed blobs that are not counted yet; see `count`."""
+        """Count the blobs of all projects that are not counted yet; see `count`."""
         project_ids = await self._records.read_projects(lambda projects: projects.list_ids())
         for project_id in project_ids:
             await self.count(project_id)
 
     async def count(self, project_id: str) -> None:
-        """Count the blobs of a project that were stored while there was no quota."""
-        last = ""
+        """Count the blobs that rows of a project need and that are not counted yet.
+
+        They were stored while the service had no quota.
+        """
+        last_digest = ""
 
         def find_uncounted(unit: UnitOfWork) -> Mapping[str, int]:
-            return unit[BlobCountRecords].find_uncounted(after=last, limit=DIGESTS_AT_ONCE)
+            return unit[BlobCountRecords].find_uncounted(after=last_digest, limit=DIGESTS_AT_ONCE)
 
-        # The first read takes no lock, so that no write waits if all blobs are counted.
+        # The read takes no lock, so no write has to wait if all blobs are counted.
         while sizes := await self._records.read(project_id, find_uncounted):
-            last = max(sizes)
-            await self._records.write(project_id, partial(_enter, sizes), is_alone=True)
+            last_digest = max(sizes)
+            await self._records.write(project_id, partial(_count_blobs, sizes), is_alone=True)
 
     async def forget_missing(self, project_id: str) -> None:
-        """Remove the counts of unneeded blobs that the store has lost, which no sweep can find."""
-        last = ""
+        """Remove the counts of blobs that no row needs and that are not in the store any more.
+
+        A sweep lists the store, so it does not find such blobs.
+        """
+        last_digest = ""
 
         def find_unneeded(unit: UnitOfWork) -> Sequence[str]:
-            return unit[BlobCountRecords].find_unneeded(after=last, limit=DIGESTS_AT_ONCE)
+            return unit[BlobCountRecords].find_unneeded(after=last_digest, limit=DIGESTS_AT_ONCE)
 
         while digests := await self._records.read(project_id, find_unneeded):
-            last = digests[-1]
+            last_digest = digests[-1]
             missing = set(digests) - (await self._blobs.sizes(project_id, digests)).keys()
             if missing:
                 await self._forget(project_id, missing)
 
-    async def _forget(self, project_id: str, missing: set[str]) -> None:
+    async def _forget(self, project_id: str, digests: set[str]) -> None:
+        """Remove the counts of blobs."""
+
         def forget(unit: UnitOfWork) -> None:
-            # A claim, as for a removal, makes a concurrent upload of the same blob fail.
-            claim = unit[SweptBlobRecords].claim(missing)
+            # The claim makes a concurrent upload of the same blob fail. Its end removes the count.
+            claim = unit[SweptBlobRecords].claim(digests)
             if claim is not None:
                 unit[SweptBlobRecords].end_claim(claim, claim.digests)
 
@@ -128,7 +140,7 @@ class StorageQuota:
 class PendingReleases:
     """Retries releases of reservations that have failed during an outage of the database.
 
-    Until it is released, a reservation counts for its project; it expires only after hours. When
+    A reservation counts for its project until it is released or expires, which takes hours. When
     the process ends, the reservations that could not be released are left to expire.
 
     Args:
@@ -137,15 +149,16 @@ class PendingReleases:
 
     def __init__(self, records: Records) -> None:
         self._records = records
-        # The projects by the ids of their reservations, in order of arrival.
+        # The project of each reservation, by the id of the reservation, in order of arrival.
         self._pending: dict[str, str] = {}
-        self._is_any = asyncio.Event()
+        # Set if there are reservations to release, or if the process is ending.
+        self._has_work = asyncio.Event()
         self._is_ending = asyncio.Event()
 
     def add(self, project_id: str, reservation_id: str) -> None:
-        """Release a reservation once the database is available."""
+        """Release a reservation when the database is available again."""
         self._pending[reservation_id] = project_id
-        self._is_any.set()
+        self._has_work.set()
 
     def running(self) -> AbstractAsyncContextManager[object]:
         """Retry releases during the block, and once more at its end."""
@@ -154,11 +167,11 @@ class PendingReleases:
 
     def _end(self) -> None:
         self._is_ending.set()
-        self._is_any.set()
+        self._has_work.set()
 
     async def _run(self) -> None:
         while True:
-            await self._is_any.wait()
+            await self._has_work.wait()
             with anyio.move_on_after(_RETRY_SECONDS):
                 await self._is_ending.wait()
             with log_failures(_log, "reserved bytes not given back yet"):
@@ -168,7 +181,7 @@ class PendingReleases:
             if self._is_ending.is_set():
                 return
             if not self._pending:
-                self._is_any.clear()
+                self._has_work.clear()
 
 
 @dataclass(slots=True, eq=False)
@@ -182,7 +195,9 @@ class ByteReservation:
     """Retries the release if it fails."""
     _id: str = field(default_factory=new_id)
     _is_open: bool = False
+    """True if the database may have a row of the reservation."""
     size_bytes: int = 0
+    """The number of reserved bytes."""
 
     async def is_counted(self, digest: str) -> bool:
         """Return True if a blob is counted already, so that it needs no reservation."""
@@ -191,26 +206,29 @@ class ByteReservation:
         )
 
     async def cover(self, size_bytes: int) -> None:
-        """Reserve bytes for the current size of a blob and, if there is room, for more.
+        """Reserve bytes for the current size of a growing blob and, if there is room, for more.
 
         The reservation is doubled, but grows by at most one block. So a large blob needs few
-        transactions, and for a small blob little more is reserved than it needs.
+        transactions, and a small blob does not reserve much more than it needs.
+
+        Args:
+            size_bytes: The number of bytes that the blob has now.
 
         Raises:
             StoredBytesQuotaError: The bytes exceed the quota. Earlier bytes stay reserved.
             StoreUnavailableError: The database did not answer.
         """
-        more_bytes = size_bytes - self.size_bytes
-        if more_bytes <= 0:
+        needed_bytes = size_bytes - self.size_bytes
+        if needed_bytes <= 0:
             return
-        ahead_bytes = min(self.size_bytes, BLOCK_BYTES)
-        if ahead_bytes <= more_bytes:
-            await self._grow(more_bytes)
+        preferred_bytes = min(self.size_bytes, BLOCK_BYTES)
+        if preferred_bytes <= needed_bytes:
+            await self._grow(needed_bytes)
             return
         try:
-            await self._grow(ahead_bytes)
+            await self._grow(preferred_bytes)
         except StoredBytesQuotaError:
-            await self._grow(more_bytes)
+            await self._grow(needed_bytes)
 
     async def cover_exactly(self, size_bytes: int) -> None:
         """Reserve bytes for the final size of a blob; see `cover`."""
@@ -218,38 +236,43 @@ class ByteReservation:
             await self._grow(size_bytes - self.size_bytes)
 
     async def commit(self, committing: Awaitable[StoredBlob]) -> StoredBlob:
-        """Commit a blob and count it; see `count`."""
+        """Wait until a blob is durable, and count it; see `count`.
+
+        Args:
+            committing: Makes the blob durable, and returns it.
+        """
         blob = await committing
         await self.count(blob)
         return blob
 
     async def count(self, blob: StoredBlob) -> None:
-        """Replace the reservation by the count of the durable blob.
+        """Replace the reservation by the count of the blob, which is durable.
+
+        After an error, the caller writes no row that needs the blob, so a sweep removes it.
 
         Raises:
             StoredBytesQuotaError: The blob is larger than its reservation, and exceeds the quota.
             StoreUnavailableError: The database did not answer.
-
-        After an error, no row refers to the blob, and a sweep removes it.
         """
 
         def replace_reservation(unit: UnitOfWork) -> None:
-            entered = unit[BlobGuard].count_blobs(
+            counted = unit[BlobGuard].count_blobs(
                 {blob.digest: blob.size_bytes}, reservation_id=self._id if self._is_open else None
             )
-            exceeds_reservation = entered.size_bytes > entered.released_bytes
+            exceeds_reservation = counted.size_bytes > counted.released_bytes
             if (
                 exceeds_reservation
-                and entered.before.bytes + entered.size_bytes > self._quota_bytes
+                and counted.before.bytes + counted.size_bytes > self._quota_bytes
             ):
-                raise _no_room(entered.before, self._quota_bytes, entered.size_bytes)
+                raise _no_room_error(counted.before, self._quota_bytes, counted.size_bytes)
 
-        # This commit need not be durable: that of the row that needs the blob syncs both.
+        # This commit does not have to be durable: the commit of the row that needs the blob follows
+        # it, and makes both durable.
         await self._records.write(self._project_id, replace_reservation, is_durable=False)
         self._is_open = False
 
     async def release(self) -> None:
-        """Release the reservation. Raises no error: after an outage, the release is retried."""
+        """Release the reservation. If the database does not answer, this is retried later."""
         if not self._is_open:
             return
         with anyio.CancelScope(shield=True):
@@ -262,29 +285,30 @@ class ByteReservation:
                 self._pending.add(self._project_id, self._id)
         self._is_open = False
 
-    async def _grow(self, more_bytes: int) -> None:
-        # `_is_open` is set before the write: a cancelled write may still be committed, and its
-        # bytes have to be released.
+    async def _grow(self, additional_bytes: int) -> None:
+        """Reserve additional bytes; see `cover` for the errors."""
+        # Set before the write, because a write that raises an error may have been committed, and
+        # its bytes have to be released.
         self._is_open = True
         total = await run_to_completion(
             self._records.write(
                 self._project_id,
                 lambda unit: unit[StoredBlobRecords].reserve(
                     self._id,
-                    more_bytes,
+                    additional_bytes,
                     quota_bytes=self._quota_bytes,
                     expires_at=utc_now() + _EXPIRES_AFTER,
                 ),
-                # A power loss would also end the upload.
+                # The reservation may be lost in a power failure, because the upload is lost too.
                 is_durable=False,
             )
         )
         if total is not None:
-            raise _no_room(total, self._quota_bytes, more_bytes)
-        self.size_bytes += more_bytes
+            raise _no_room_error(total, self._quota_bytes, additional_bytes)
+        self.size_bytes += additional_bytes
 
 
-def _enter(sizes: Mapping[str, int], unit: UnitOfWork) -> None:
+def _count_blobs(sizes: Mapping[str, int], unit: UnitOfWork) -> None:
     unit[BlobGuard].count_blobs(sizes)
 
 
@@ -292,7 +316,9 @@ def _release(reservation_id: str, unit: UnitOfWork) -> None:
     unit[StoredBlobRecords].release(reservation_id)
 
 
-def _no_room(total: StoredTotal, quota_bytes: int, needed_bytes: int) -> StoredBytesQuotaError:
+def _no_room_error(
+    total: StoredTotal, quota_bytes: int, needed_bytes: int
+) -> StoredBytesQuotaError:
     return StoredBytesQuotaError(
         quota_bytes=quota_bytes,
         stored_bytes=total.stored_bytes,

@@ -1,4 +1,8 @@
-"""Sessions in memory, loaded to be rendered: their entries, and what the entries refer to."""
+"""Sessions that were loaded to be rendered: entries, and the resources to which they refer.
+
+`LoadedSession` reads the entries as turns. `session_entries.py` and `session_windows.py` load
+sessions; `load_entry` loads a single entry.
+"""
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -40,7 +44,10 @@ from pagefault_dialects.turns.record_turns import find_structured_resource, make
 
 @dataclass(frozen=True, slots=True)
 class LoadedSession:
-    """Entries of a session, loaded to be rendered, with everything that they refer to."""
+    """Entries of a session, with everything that their turns need.
+
+    A `SessionWindow`, a subclass, has no folded entries, and overrides some of the methods.
+    """
 
     session_id: str
     entries: Sequence[StoredEntry]
@@ -54,30 +61,30 @@ class LoadedSession:
     last_seq: int = 0
     """The `seq` of the newest entry of the session."""
     prompt: bytes | None = None
-    """The members of a model request beside its messages, as a JSON object."""
+    """The members of a model request that are not messages, as a JSON object."""
     links: Mapping[str, str] = field(default_factory=dict)
-    """The addresses in link files, by resource id."""
+    """The URLs in link files, by resource id."""
     derived: list[Sequence[object]] = field(default_factory=list, compare=False, repr=False)
-    """Objects made of the entries, which `TurnResolver.free` frees with them."""
+    """Objects that were made from the entries, to be freed with them by `TurnResolver.free`."""
     is_beginning: bool = True
-    """True if the first entry is the first one of the session."""
+    """True if the first of the entries is the first entry of the session."""
 
     @property
     def prefix_summary(self) -> PrefixSummary:
-        """The facts of folded steps that were not read; empty, as all entries are loaded."""
+        """The counts of folded steps that were not read; empty, because all entries are loaded."""
         return EMPTY_PREFIX_SUMMARY
 
     @property
     def orphans(self) -> Sequence[int]:
-        """The `seq` of earlier answers that have an added call; empty, as all are loaded."""
+        """The `seq` of results without a recorded call among entries that were not read; empty."""
         return ()
 
     def clamp_frontier(self, frontier: Frontier) -> Frontier:
-        """Return a frontier at which the session can be rendered: here always the same one."""
+        """Return a frontier at which the session can be rendered: here `frontier` itself."""
         return frontier
 
     def with_model(self, options: RenderOptions) -> RenderOptions:
-        """Return options with the model of the prompt, unless they have a model."""
+        """Return the options with the model that the prompt names, unless they name a model."""
         if options.model is not None or self.prompt is None:
             return options
         return replace(options, model=read_prompt_model(self.prompt))
@@ -85,20 +92,22 @@ class LoadedSession:
     def pair_turns(
         self, *, audience: Audience, pinned_results: Collection[int] = ()
     ) -> Sequence[ComposedTurn]:
-        """Return the turns of the history, with each answer paired with its call.
+        """Return the turns of the history, with each result after its call.
+
+        If no call was recorded for a result, a call is added.
 
         Args:
-            audience: The audience of the turns.
-            pinned_results: The `seq` of answers that stay after the calls that were added for them,
-                even if the real call is in the history.
+            audience: The reader of the turns. Blocks for other readers are left out.
+            pinned_results: The `seq` of results that keep an added call, because an earlier
+                rendering had one, even if the real call is in the history by now.
         """
         turns = self.read_unpaired_turns(audience)
         return pair_calls(turns, pinned_results=pinned_results)
 
     def read_unpaired_turns(self, audience: Audience) -> Sequence[ComposedTurn]:
-        """Return the turns of the history, one after another; calls and answers are not paired.
+        """Return the turns of the history in the order in which they were recorded.
 
-        Turns that continue the turn before them are joined to it.
+        A turn that continues the turn before it is joined to that turn.
         """
         turns = (turn for entry in self.entries for turn in self.read_entry_turns(entry, audience))
         joined = join_turns((turn, turn.continues_turn) for turn in turns)
@@ -113,13 +122,13 @@ class LoadedSession:
         return {seq for seq, turns in entries if turns and not turns[0].continues_turn}
 
     def read_first_entry_turns(self, audience: Audience) -> Sequence[ComposedTurn]:
-        """Return the turns of the first entry. `load_entry` returns a session with one entry."""
+        """Return the turns of the first entry, for a session that `load_entry` has returned."""
         return self.read_entry_turns(self.entries[0], audience)
 
     def read_entry_turns(self, entry: StoredEntry, audience: Audience) -> Sequence[ComposedTurn]:
-        """Return the turns of an entry; its answers to tool calls are first."""
+        """Return the turns of an entry. If a message has tool results, their turns are first."""
         origin = f"/api/sessions/{self.session_id}/messages/{entry.seq}"
-        raw = ContentReader(self.resources, audience).read_unsearched
+        read_items = ContentReader(self.resources, audience).read_unsearched
         match entry:
             case StoredMessage() if find_structured_resource(entry.sanitized) is not None:
                 # The resource with the structured content may be deleted before the next rendering,
@@ -138,10 +147,10 @@ class LoadedSession:
                 )
             case StoredInteraction():
                 return read_interaction_turns(
-                    entry, self.resources, origin=origin, read=raw, links=self.links
+                    entry, self.resources, origin=origin, read=read_items, links=self.links
                 )
             case StoredAnswer():
-                return [read_answer_turn(entry, origin=origin, read=raw)]
+                return [read_answer_turn(entry, origin=origin, read=read_items)]
 
     def _read_result_turns(
         self, entry: StoredMessage, audience: Audience, origin: str
@@ -160,7 +169,10 @@ class LoadedSession:
 async def load_entry(
     records: Records, blobs: BlobStore, project_id: str, session_id: str, seq: int
 ) -> LoadedSession:
-    """Load one entry of a history, as a session that has only this entry.
+    """Load one entry of a history.
+
+    Returns:
+        A session that has only this entry.
 
     Raises:
         NotFoundError: The project has no such entry.
@@ -169,11 +181,11 @@ async def load_entry(
     turn_cache = TurnCache()
 
     def read(unit: UnitOfWork) -> tuple[Sequence[StoredEntry], Mapping[str, Resource]]:
-        found = unit[SessionHistory].entries(session_id, after_seq=seq - 1, limit=1)
-        if not found or found[0].seq != seq:
+        entries = unit[SessionHistory].entries(session_id, after_seq=seq - 1, limit=1)
+        if not entries or entries[0].seq != seq:
             raise NotFoundError("entry")
-        return found, unit[ResourceRecords].find_in_session(
-            find_referenced_ids(found, turn_cache), session_id
+        return entries, unit[ResourceRecords].find_in_session(
+            find_referenced_ids(entries, turn_cache), session_id
         )
 
     entries, resources = await records.read(project_id, read)
@@ -183,10 +195,10 @@ async def load_entry(
 
 
 def find_referenced_ids(entries: Sequence[StoredEntry], turn_cache: TurnCache) -> set[str]:
-    """Return the ids of the resources that messages and interactions refer to.
+    """Return the ids of the resources to which messages and interactions refer.
 
-    An id that a model or a tool wrote may be that of another session's resource, which must not be
-    shown: load the resources with `find_in_session`, which leaves those out.
+    A model or a tool may have written the id of a resource of another session, which must not be
+    shown. So load the resources with `find_in_session`, which leaves such resources out.
     """
     ids: set[str] = set()
     for entry in entries:

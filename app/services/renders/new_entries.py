@@ -1,7 +1,8 @@
-"""Renderings of the entries of a session after a `seq`, without reading the history before it.
+"""Renders the entries of a session after a `seq`, without reading the entries before it.
 
-The beginning of the session is not read again, as facts about it are cached (see `prefix_cache`).
-If something in it may have changed, the whole session is rendered. The bytes are the same.
+Facts about the beginning of the session are cached (`prefix_cache.py`), so that it is not read
+again. If something in the beginning may have changed, the whole session is rendered. Both ways
+return the same bytes.
 """
 
 from collections.abc import Collection, Mapping, Sequence
@@ -65,27 +66,30 @@ class _Request:
 
 
 @dataclass(frozen=True, slots=True)
-class _Part:
-    """Entries of a session after a cached prefix."""
+class _Stretch:
+    """Consecutive entries of a session after a cached prefix.
+
+    The entries extend the prefix. The last stretch has the entries to render.
+    """
 
     key: SessionKey
     """The key of the session in the cache of prefixes."""
     prefix: RenderedPrefix | None
-    """The prefix; `None` if the entries are the first ones of the session."""
+    """The prefix; `None` if the stretch begins with the first entry of the session."""
     entries: Sequence[StoredEntry]
     """The entries after the prefix."""
     resources: Mapping[str, Resource | None]
-    """Resources that the entries refer to, by id; `None` for one that was not found."""
+    """The resources that the entries refer to, by id; `None` for a resource that is missing."""
     last_seq: int
     """The `seq` of the newest entry of the session."""
     _: KW_ONLY
     is_last: bool
-    """True if no entries follow."""
+    """True if the stretch ends with the newest entry of the session."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class NewEntries:
-    """Renders new entries of sessions."""
+    """Renders the newest entries of sessions."""
 
     records: Records
     """Reads sessions."""
@@ -96,14 +100,27 @@ class NewEntries:
     turn_cache: TurnCache
     """Caches entries and their turns."""
     stride: int = 32
-    """The number of entries by which a prefix is extended, once it lacks twice as many."""
+    """Prefixes end at multiples of this number of entries.
+
+    A prefix is extended if `since` is more than twice as many entries behind its end.
+    """
     prefixes: PrefixCache[RenderedPrefix] = field(default_factory=PrefixCache)
     """Caches the facts of prefixes."""
 
     async def render(
         self, project_id: str, session_id: str, profile: Profile, options: RenderOptions, since: int
     ) -> Rendering | None:
-        """Render the entries after `since`; `None` if the whole session has to be read for it.
+        """Render the entries after `since`.
+
+        Args:
+            project_id: The caller's project.
+            session_id: The session.
+            profile: The profile of the target.
+            options: The options of the rendering.
+            since: The `seq` of the last entry that the caller has rendered before.
+
+        Returns:
+            The rendering; `None` if the whole session has to be read.
 
         Raises:
             Exception: See `Renders.render_record`.
@@ -112,39 +129,47 @@ class NewEntries:
             return None
         request = _Request(project_id, session_id, profile, options, since)
         try:
-            part = await self._load(request)
+            stretch = await self._read_stretch(request)
             try:
-                while not part.is_last:
-                    extended = await self._extend_prefix(request, part)
+                while not stretch.is_last:
+                    extended = await self._extend_prefix(request, stretch)
                     if extended is not None:
-                        self.prefixes.put(part.key, request.rendering_key, extended)
-                    part = await self._load(request, reads_rest=extended is None)
-                    if extended is not None and (not part.prefix or part.prefix.seq < extended.seq):
+                        self.prefixes.put(stretch.key, request.rendering_key, extended)
+                    stretch = await self._read_stretch(request, reads_rest=extended is None)
+                    if extended is not None and (
+                        not stretch.prefix or stretch.prefix.seq < extended.seq
+                    ):
                         # The extended prefix was evicted from the cache, or is too large for it.
                         raise WholeSessionNeededError
-                return await self._render_after_prefix(request, part)
+                return await self._render_after_prefix(request, stretch)
             except PrefixChangedError:
-                # An answer in the prefix was stored before its call. The next prefix has both.
-                self.prefixes.remove(part.key)
+                # A result in the prefix was stored before its call. The prefix is computed again,
+                # with both of them.
+                self.prefixes.remove(stretch.key)
         except WholeSessionNeededError:
             pass
         return None
 
-    async def _load(self, request: _Request, *, reads_rest: bool = False) -> _Part:
-        """Return the entries after the longest cached prefix.
+    async def _read_stretch(self, request: _Request, *, reads_rest: bool = False) -> _Stretch:
+        """Read the entries after the longest cached prefix. Remove prefixes that are out of date.
 
         Args:
             request: The rendering.
-            reads_rest: True to read all entries to the end of the session.
+            reads_rest: True to read all entries up to the end of the session.
         """
-        read = partial(self._read, request=request, reads_rest=reads_rest)
+        read = partial(self._read_in_unit, request=request, reads_rest=reads_rest)
         while True:
-            part = await self.records.read_snapshot(request.project_id, read)
-            if part.prefix is None or await self._is_unchanged(request, part.prefix):
-                return part
-            self.prefixes.remove(part.key)
+            stretch = await self.records.read_snapshot(request.project_id, read)
+            if stretch.prefix is None or await self._is_unchanged(request, stretch.prefix):
+                return stretch
+            self.prefixes.remove(stretch.key)
 
-    def _read(self, unit: UnitOfWork, request: _Request, *, reads_rest: bool) -> _Part:
+    def _read_in_unit(self, unit: UnitOfWork, request: _Request, *, reads_rest: bool) -> _Stretch:
+        """Read a stretch in a snapshot of the records; see `_read_stretch`.
+
+        Raises:
+            WholeSessionNeededError: The session cannot be cached, or has link files.
+        """
         session_id, since = request.session_id, request.since
         head = require_found(unit[SessionHistory].history_head(session_id), "session")
         if head.incarnation is None:
@@ -189,24 +214,27 @@ class NewEntries:
         ):
             # A resource of the prefix was deleted or added, so the prefix is out of date.
             self.prefixes.remove(key)
-            return self._read(unit, request, reads_rest=reads_rest)
+            return self._read_in_unit(unit, request, reads_rest=reads_rest)
         resources = {resource_id: stored.get(resource_id) for resource_id in resource_ids}
-        return _Part(key, prefix, entries, resources, head.last_seq, is_last=is_last)
+        return _Stretch(key, prefix, entries, resources, head.last_seq, is_last=is_last)
 
     async def _is_unchanged(self, request: _Request, prefix: RenderedPrefix) -> bool:
-        """Return True if the links and structured contents of a prefix are unchanged."""
+        """Return True if a prefix has all its structured contents, and no link in it has expired.
+
+        A link that had expired before the prefix was computed does not count.
+        """
         digests = prefix.structured_sizes.keys()
         sizes = await self._read_content_sizes(request.project_id, digests) if digests else {}
         return sizes == prefix.structured_sizes and prefix.has_unchanged_links(utc_now())
 
-    async def _extend_prefix(self, request: _Request, part: _Part) -> RenderedPrefix | None:
-        """Return the prefix, extended by entries of a part.
+    async def _extend_prefix(self, request: _Request, stretch: _Stretch) -> RenderedPrefix | None:
+        """Extend the prefix by those entries of a stretch that later entries cannot change.
 
         Returns:
-            The longer prefix; `None` if later entries may change the first entry of the part.
+            The longer prefix; `None` if later entries may change the first entry of the stretch.
         """
-        profile, prefix = request.profile, part.prefix
-        loaded = await self._load_contents(request, part)
+        profile, prefix = request.profile, stretch.prefix
+        loaded = await self._load_contents(request, stretch)
         options = loaded.with_model(request.options)
         audience, state = options.audience, prefix.pairing_state if prefix else None
         sealed = await self.resolver.run(
@@ -222,7 +250,7 @@ class NewEntries:
         written = await self.resolver.run(
             lambda: write_prefix(resolved, profile, options, prefix.written if prefix else None)
         )
-        entries = [entry for entry in part.entries if entry.seq < sealed.next_seq]
+        entries = [entry for entry in stretch.entries if entry.seq < sealed.next_seq]
         digests = stored_content_sizes(result_records(entries)).keys()
         extension = RenderedPrefix(
             entries[-1].seq,
@@ -230,7 +258,7 @@ class NewEntries:
             written,
             size,
             {
-                resource_id: part.resources[resource_id]
+                resource_id: stretch.resources[resource_id]
                 for resource_id in find_referenced_ids(entries, self.turn_cache)
             },
             await self._read_content_sizes(request.project_id, digests) if digests else {},
@@ -238,10 +266,15 @@ class NewEntries:
         )
         return extension.prepend(prefix) if prefix else extension
 
-    async def _render_after_prefix(self, request: _Request, part: _Part) -> Rendering:
-        """Render the entries after the prefix."""
-        profile, prefix = request.profile, part.prefix
-        loaded = await self._load_contents(request, part)
+    async def _render_after_prefix(self, request: _Request, stretch: _Stretch) -> Rendering:
+        """Render the entries after the prefix.
+
+        Raises:
+            WholeSessionNeededError: The media of the session do not fit into one rendering, so
+                those of the prefix have to be reduced too.
+        """
+        profile, prefix = request.profile, stretch.prefix
+        loaded = await self._load_contents(request, stretch)
         options = loaded.with_model(request.options)
 
         def pair() -> Sequence[ComposedTurn]:
@@ -263,7 +296,7 @@ class NewEntries:
                 resolved,
                 profile,
                 options,
-                last_seq=part.last_seq,
+                last_seq=stretch.last_seq,
                 since=request.since,
                 prefix=prefix.written if prefix else None,
             )
@@ -271,10 +304,15 @@ class NewEntries:
 
         return await self.resolver.run(write)
 
-    async def _load_contents(self, request: _Request, part: _Part) -> LoadedSession:
-        """Return the entries of a part as a session, with their structured contents."""
-        prefix = part.prefix
-        results = result_records(part.entries)
+    async def _load_contents(self, request: _Request, stretch: _Stretch) -> LoadedSession:
+        """Load the structured contents of the entries of a stretch.
+
+        Raises:
+            WholeSessionNeededError: The structured contents are too large. Which of them are left
+                out depends on all entries.
+        """
+        prefix = stretch.prefix
+        results = result_records(stretch.entries)
         sizes = stored_content_sizes(results)
         all_sizes = {**prefix.structured_sizes, **sizes} if prefix else sizes
         if sum(all_sizes.values()) > MAX_STRUCTURED_BYTES:
@@ -282,21 +320,25 @@ class NewEntries:
         contents = (
             await read_structured_contents(self.blobs, request.project_id, results) if sizes else {}
         )
-        resources = {key: found for key, found in part.resources.items() if found is not None}
+        resources = {
+            resource_id: resource
+            for resource_id, resource in stretch.resources.items()
+            if resource is not None
+        }
         return LoadedSession(
             request.session_id,
-            part.entries,
+            stretch.entries,
             resources,
             contents,
             self.turn_cache,
-            part.last_seq,
-            part.key.prompt,
+            stretch.last_seq,
+            stretch.key.prompt,
             is_beginning=prefix is None,
         )
 
     async def _read_content_sizes(
         self, project_id: str, digests: Collection[str]
     ) -> Mapping[str, int]:
-        """Return the sizes of structured contents, 0 for missing ones."""
+        """Return the sizes of structured contents by digest, 0 for those that are missing."""
         sizes = await self.blobs.sizes(project_id, digests)
         return {digest: sizes.get(digest, 0) for digest in digests}

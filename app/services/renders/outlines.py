@@ -1,7 +1,7 @@
-"""Outlines of sessions: a summary of each entry, for viewers.
+"""Makes outlines of sessions: lists with a short summary of each entry, for viewers.
 
-An outline is made from the turns of the entries, like a rendering. So it lists the calls and their
-results, in messages of every dialect.
+A summary is made from the turns of an entry, like a rendering. So calls and results are listed in
+the same way for messages of every dialect.
 """
 
 from collections.abc import Mapping
@@ -31,11 +31,11 @@ from app.wire.shape import encode_list_page
 
 _CURSOR: ListName = "outline"
 _MAX_READ_BYTES = 4 * 1024 * 1024
-"""The size of entries after which one response ends; its cursor leads to the next entries."""
+"""The maximum size of the entries of one response."""
 _UNRESERVED_BYTES = 64 * 1024
-"""Up to this size of entries, no memory is reserved, and no thread is used."""
+"""The size of entries up to which no memory is reserved and no thread is used."""
 _COPIES = 4
-"""The number of copies of the entries in memory: as rows, parsed values, turns and summaries."""
+"""The number of copies of the entries in memory: rows, parsed values, turns and summaries."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -47,7 +47,7 @@ class Outlines:
     memory: ResponseBudget
     """Limits the memory of responses."""
     working_sets: WorkingSets
-    """Returns the levels of entries in a rendering."""
+    """Finds how far entries are evicted in a rendering."""
 
     async def list(
         self,
@@ -59,21 +59,25 @@ class Outlines:
         limit: int,
         query: RenderQuery | None = None,
     ) -> tuple[bytes, str | None]:
-        """Return the outline of up to `limit` entries as JSON, and the cursor of the next ones.
+        """Return the outline of up to `limit` entries as JSON, and the cursor for the next entries.
 
         Args:
             project_id: The project of the session.
             session_id: The session.
             cursor: The cursor that the call for the entries before these has returned.
-            after_seq: The `seq` before the first entry, by default 0.
+            after_seq: The `seq` before the first entry; `None` for 0.
             limit: The maximum number of entries. Fewer are returned if they are large.
-            query: A rendering; each entry gets the level to which this rendering evicts it.
+            query: A rendering. If it is set, each summary has the level to which this rendering
+                evicts the entry.
+
+        Returns:
+            The JSON, and the cursor; `None` if there are no further entries.
 
         Raises:
             InvalidCursorError: The cursor is invalid.
             InvalidPayloadError: `cursor` and `after_seq` are both set.
             NotFoundError: The project has no such session.
-            OverloadedError: There is not enough memory for the entries, which were not read.
+            OverloadedError: There is not enough memory for the entries. They were not read.
         """
         start = find_list_start(_CURSOR, "An outline", cursor, after_seq)
         measure = partial(_measure_entries, session_id=session_id, after_seq=start, limit=limit)
@@ -85,8 +89,8 @@ class Outlines:
             levels = await self.working_sets.step_levels(project_id, session_id, query)
 
         def read(unit: UnitOfWork) -> LoadedSession:
-            # Entries never change, so these are the ones that were measured.
-            # The entries are read once, so nothing is cached.
+            # Entries never change, so these are the entries that were measured. They are read only
+            # once, so their turns are not cached.
             turn_cache = TurnCache(max_bytes=0)
             entries = unit[SessionHistory].entries(session_id, after_seq=start, limit=count)
             resources = unit[ResourceRecords].find_in_session(
@@ -99,12 +103,12 @@ class Outlines:
         if size_bytes <= _UNRESERVED_BYTES:
             body = _write_outline(await self.records.read(project_id, read), next_cursor, levels)
         else:
-            reserved = await self.memory.reserve(_COPIES * size_bytes)
+            memory = await self.memory.reserve(_COPIES * size_bytes)
             try:
                 loaded = await self.records.read(project_id, read)
                 body = await anyio.to_thread.run_sync(_write_outline, loaded, next_cursor, levels)
             finally:
-                reserved.release()
+                memory.release()
         return body, next_cursor
 
 
@@ -117,7 +121,8 @@ def _measure_entries(
         session_id, after_seq=after_seq, limit=limit, max_bytes=_MAX_READ_BYTES
     )
     last_seq = stretch.rows[-1].seq if stretch.rows else head.last_seq
-    # The newest numbers may belong to no entry.
+    # The last `seq` of a session may belong to no entry, so `last_seq < head.last_seq` is not
+    # enough.
     has_more = last_seq < head.last_seq and unit[SessionHistory].has_entries(
         session_id, after_seq=last_seq
     )
@@ -128,6 +133,7 @@ def _measure_entries(
 def _write_outline(
     loaded: LoadedSession, next_cursor: str | None, levels: Mapping[int, StepLevel]
 ) -> bytes:
+    """Return the summaries of the entries of a session as JSON, with the next cursor."""
     summaries = (
         summarize_entry(
             entry,

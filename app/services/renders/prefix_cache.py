@@ -1,9 +1,9 @@
-"""A cache of facts about the beginnings of sessions, so that renderings can continue from there.
+"""A cache of facts about the beginnings of sessions, so that they are not read for each rendering.
 
-A *prefix* is a beginning of a session that later entries do not change. The cache has no messages,
-only facts: ids of calls, a hash of the messages, counts for limits. Each process caches the
-prefixes of the sessions that it rendered last. Missing prefixes are computed from the history. A
-deleted session and a new session with the same id have different keys.
+A *prefix* is a beginning of a session whose turns do not change if entries are appended. The cache
+has no messages, only facts that are needed to render the entries after a prefix: the ids of calls,
+a hash of the messages, counts for limits. Each process caches the prefixes of the sessions that it
+has rendered last. Missing prefixes are computed from the history.
 """
 
 from collections import OrderedDict
@@ -15,12 +15,12 @@ from pagefault_dialects.model.render_options import Audience, RenderOptions
 from pagefault_dialects.turns.pairing import PairingState
 
 MAX_BYTES = 8 * 1024 * 1024
-"""The limit of each of the two caches: that of `NewEntries`, and that of `SessionWindows`."""
+"""The approximate memory of a cache. `NewEntries` and `SessionWindows` have a cache each."""
 # The approximate memory of a prefix, and of one fact in it, such as the id of a call.
-_BYTES_OF_PREFIX = 2_048
-_BYTES_OF_FACT = 200
-# The number of newest prefixes that are all kept. Of the older ones, only some are kept.
-_NEWEST_KEPT = 4
+_PREFIX_BYTES = 2_048
+_FACT_BYTES = 200
+# The number of longest prefixes of a rendering that are all kept. Of the shorter ones, some are.
+_ALWAYS_KEPT = 4
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,11 +30,11 @@ class SessionKey:
     project_id: str
     session_id: str
     incarnation: str
-    """An id that distinguishes the session from later ones with the same id."""
+    """An id that distinguishes the session from a later session with the same id."""
     audience: Audience
-    """The audience of the messages."""
+    """The reader of the turns."""
     prompt: bytes | None
-    """The members of a model request beside its messages, as a JSON object."""
+    """The members of a model request that are not messages, as a JSON object."""
 
 
 RenderingKey: TypeAlias = tuple[str, RenderOptions]
@@ -54,14 +54,17 @@ class Prefix(Protocol):
 
     @property
     def number(self) -> int:
-        """The position among the prefixes of the session, from 1."""
+        """The number of times that the prefix was extended, from 1."""
 
     @property
     def fact_count(self) -> int:
-        """The number of facts besides those of calls."""
+        """The number of facts, without those about calls."""
 
     def with_pairing_state(self, pairing_state: PairingState) -> Self:
-        """Return a copy with an equal state that other prefixes share, to save memory."""
+        """Return a copy with another object for its pairing state, which is equal.
+
+        Prefixes of several renderings share the object, to save memory.
+        """
 
 
 _Prefix = TypeVar("_Prefix", bound=Prefix)
@@ -83,35 +86,34 @@ class _SessionPrefixes(Generic[_Prefix]):
         prefixes = sorted(
             [prefix.with_pairing_state(pairing_state), *older], key=lambda item: -item.seq
         )
-        newest = prefixes[0].number
+        max_number = prefixes[0].number
         # `number & -number` is the highest power of two that divides the number. The higher this
         # power is, the longer the prefix is kept.
         self.rendered[rendering_key] = tuple(
             item
             for item in prefixes
-            if newest - item.number < _NEWEST_KEPT * (item.number & -item.number)
+            if max_number - item.number < _ALWAYS_KEPT * (item.number & -item.number)
         )
-        used = {item.seq for prefixes in self.rendered.values() for item in prefixes}
+        used_seqs = {item.seq for prefixes in self.rendered.values() for item in prefixes}
         self.pairing_states = {
-            seq: value for seq, value in self.pairing_states.items() if seq in used
+            seq: state for seq, state in self.pairing_states.items() if seq in used_seqs
         }
 
     @property
     def size_bytes(self) -> int:
-        """The approximate memory. Prefixes share most facts of calls, so these count once."""
-        calls = max((item.calls.count for item in self.pairing_states.values()), default=0)
-        prefixes = [item for listed in self.rendered.values() for item in listed]
-        facts = sum(prefix.fact_count for prefix in prefixes)
-        return (calls + facts) * _BYTES_OF_FACT + len(prefixes) * _BYTES_OF_PREFIX
+        """The approximate memory. Prefixes share most facts about calls, so these count once."""
+        call_count = max((state.calls.count for state in self.pairing_states.values()), default=0)
+        prefixes = [item for prefixes in self.rendered.values() for item in prefixes]
+        fact_count = sum(prefix.fact_count for prefix in prefixes)
+        return (call_count + fact_count) * _FACT_BYTES + len(prefixes) * _PREFIX_BYTES
 
 
 @dataclass(slots=True)
 class PrefixCache(Generic[_Prefix]):
-    """A cache of prefixes of all projects that evicts those of the least recently used sessions.
+    """A cache of the prefixes of all projects. It evicts the least recently used sessions.
 
-    The last four prefixes of a rendering are all kept. Of the earlier ones, fewer are kept the
-    shorter they are. So a request for entries `n` before the end of a session has to read at most
-    about `2 * n` entries.
+    The four longest prefixes of a rendering are kept. The shorter prefixes are, the fewer of them
+    are kept. So a request for the last `n` entries of a session reads at most about `2 * n`.
     """
 
     max_bytes: int = MAX_BYTES
@@ -123,7 +125,13 @@ class PrefixCache(Generic[_Prefix]):
     _lock: Lock = field(default_factory=Lock)
 
     def find(self, key: SessionKey, rendering_key: RenderingKey, *, up_to: int) -> _Prefix | None:
-        """Return the longest prefix that ends at the entry `up_to` or before it."""
+        """Return the longest cached prefix that ends with the entry `up_to` or before it.
+
+        Args:
+            key: The session.
+            rendering_key: The target and the options.
+            up_to: The `seq` of the last entry that the prefix may have.
+        """
         with self._lock:
             session = self._sessions.get(key)
             if session is None:
@@ -138,7 +146,7 @@ class PrefixCache(Generic[_Prefix]):
             session = self._remove(key) or _SessionPrefixes[_Prefix]()
             session.put(rendering_key, prefix)
             if session.size_bytes > self.max_bytes:
-                # Keep only the new prefix.
+                # The prefixes of this session alone exceed the limit. Keep only the new prefix.
                 session = _SessionPrefixes[_Prefix]()
                 session.put(rendering_key, prefix)
             self._sessions[key] = session

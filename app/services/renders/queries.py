@@ -1,4 +1,4 @@
-"""Queries for renderings: the target, and its options."""
+"""The query of a request for a rendering: its target and its options."""
 
 from dataclasses import dataclass
 
@@ -15,13 +15,21 @@ class RenderQuery:
     target: str
     options: RenderOptions
     at: int | None = None
-    """The `seq` of an entry. The session, with its frontier, is rendered as if it ended there."""
+    """The `seq` of an entry, to repeat the rendering that was made when this entry was the last.
+
+    The stored frontier of that time is used. `None` for a rendering of the session as it is now.
+    """
 
     def check_at(self, *, since: int, up_to: int | None) -> None:
-        """Check that the other options fit `at`, if it is set.
+        """Raise an error if other options cannot be combined with `at`.
+
+        Args:
+            since: The parameter `since` of the request, 0 if it is absent.
+            up_to: The parameter `upTo` of the request.
 
         Raises:
-            InvalidPayloadError: The frontier is missing, or `since` or `upTo` is set as well.
+            InvalidPayloadError: `at` is set, and the frontier is missing, or `since` or `upTo` is
+                set too.
         """
         if self.at is None:
             return
@@ -38,7 +46,12 @@ class RenderQuery:
             )
 
     def find_profile(self, *, can_sign: bool) -> Profile:
-        """Return the profile of the target, for the image size and revision of the options.
+        """Return the profile of the target, the limits and rules of its API.
+
+        It depends on the image size and the revision in the options.
+
+        Args:
+            can_sign: True if the service has a public URL, with which signed URLs begin.
 
         Raises:
             InvalidPayloadError: The target is unknown, or signed URLs need a public URL.

@@ -1,8 +1,8 @@
-"""Identities of requests: digests by which a request is compared with an earlier one.
+"""Identities of requests: digests by which a request is compared with an earlier request.
 
-The digest of the JSON of a request begins with the name of its scheme. Earlier versions stored the
-digest of the bytes of a request, without a scheme. Such a digest is compared with the digest of the
-bytes of a new request.
+The digest is computed from the JSON of a request, and begins with the name of a scheme. Earlier
+versions of the service stored a digest of the bytes of a request, without a scheme. Such a digest
+is compared with the digest of the bytes of the new request.
 """
 
 import hashlib
@@ -20,21 +20,25 @@ class RequestIdentity:
     digest: str
     """The digest of the JSON, which is stored."""
     digest_of_bytes: str | Callable[[], str] | None = None
-    """The digest of the bytes. It is seldom needed, so it may be a function that computes it."""
+    """The digest of the bytes, or a function that computes it, since it is seldom needed."""
 
-    def matches(self, stored: str) -> bool:
-        """Return True if a stored digest is the digest of an equal request."""
-        if stored == self.digest:
+    def matches(self, stored_digest: str) -> bool:
+        """Return True if a stored digest is that of an equal request."""
+        if stored_digest == self.digest:
             return True
-        if stored.startswith(SCHEME):
+        if stored_digest.startswith(SCHEME):
             return False
-        of_bytes = self.digest_of_bytes
-        return stored == (of_bytes() if callable(of_bytes) else of_bytes)
+        digest = self.digest_of_bytes
+        return stored_digest == (digest() if callable(digest) else digest)
 
 
-def explain_comparison(stored: str) -> str:
-    """Return a sentence for an error: how requests are compared with the stored digest."""
-    if stored.startswith(SCHEME):
+def explain_comparison(stored_digest: str) -> str:
+    """Return a sentence for the text of an error, which explains when two requests are equal.
+
+    Args:
+        stored_digest: The digest of the first request.
+    """
+    if stored_digest.startswith(SCHEME):
         return (
             "Requests are compared by their JSON: key order, white space and escapes make no "
             "difference."
@@ -46,12 +50,13 @@ def explain_comparison(stored: str) -> str:
 
 
 def identity_of_body(value: JsonValue, body: bytes, *, prefix: bytes = b"") -> RequestIdentity:
-    """Return the identity of a body in memory.
+    """Compute the identity of a request whose body is in memory.
 
     Args:
-        value: The parsed JSON.
+        value: The parsed body.
         body: The bytes of the body.
-        prefix: Distinguishes the request from a request to another path with the same body.
+        prefix: Text that is part of the digests, such as the path, to distinguish the request from
+            others with the same body.
     """
     return RequestIdentity(
         json_digest(value, prefix=prefix, body_bytes=len(body)),

@@ -1,9 +1,9 @@
-"""Bodies that are processed while they arrive. Their long base64 strings become *drafts*.
+"""Receives bodies of JSON, and processes them while they arrive.
 
-A draft is a temporary file with the decoded bytes. One piece of a large body is processed while the
-next piece arrives, and only the text without base64 is kept in memory. A body of only one piece is
-kept in memory, its drafts as well, and short work on it runs in the event loop. All of this memory
-is reserved from the budget of the process.
+Long base64 strings are decoded into temporary files, called *drafts*; only the other text is kept
+in memory. A large body is divided into pieces of 1 MiB: one piece is processed while the next piece
+arrives. A body of only one piece stays in memory as a whole, with its drafts. All of this memory is
+reserved in the memory budget of the process.
 """
 
 import asyncio
@@ -21,7 +21,8 @@ from app.stores.blobs.store import BlobDraft, BlobStore, StoredBlob
 from pagefault_dialects.model.media import InMemoryMedia
 from pagefault_dialects.streams.json_stream import LONG_CHARS, JsonStream
 
-_COPIES = 2
+# A piece is in memory twice while it is processed: as the chunks of the client, and joined.
+_PIECE_COPIES = 2
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,15 +32,15 @@ class ReceivedBody:
     json: JsonStream[BlobDraft]
     """The processed pieces."""
     last_piece: list[bytes]
-    """The unprocessed_bytes bytes."""
+    """The chunks of the last piece."""
     size_bytes: int
     """The size of the body."""
     memory: BodyMemory
-    """The reserved memory."""
+    """The memory that is reserved for the body."""
 
     @property
     def bytes_in_memory(self) -> int:
-        """The size of the text in memory, without drafts."""
+        """The size of the text that is kept in memory, without drafts."""
         return self.json.kept_bytes + size_of(self.last_piece)
 
     @property
@@ -51,10 +52,12 @@ class ReceivedBody:
         return is_quick(self.last_piece[0])
 
     def finish(self) -> JsonStream[BlobDraft]:
-        """Process the last piece; return the JSON, in which long strings may be drafts.
+        """Process the last piece, and reserve the memory for processing the text.
 
-        Call it once; in a thread, unless `is_quick` is true. It reserves the memory for processing
-        the text.
+        Call this once, in a thread unless `is_quick` is true.
+
+        Returns:
+            The JSON, in which long strings may be drafts.
 
         Raises:
             OverloadedError: There is not enough free memory.
@@ -73,7 +76,7 @@ class ReceivedBody:
         return self.json
 
     def reserve_text(self, text_bytes: int) -> None:
-        """Reserve memory for a long string that is processed as text. Call it in a thread.
+        """Reserve memory for a long string that turned out to be a text. Call this in a thread.
 
         Raises:
             OverloadedError: There is not enough free memory.
@@ -87,6 +90,7 @@ class StreamedBodies:
     """Receives bodies of JSON."""
 
     blobs: BlobStore
+    """Stores drafts."""
     work: LargeWork
     """Runs work in threads."""
     budget: BodyBudget
@@ -102,9 +106,11 @@ class StreamedBodies:
     async def receive(
         self, project_id: str, chunks: AsyncIterator[bytes]
     ) -> AsyncIterator[ReceivedBody]:
-        """Receive a body, and yield it. Uncommitted drafts are discarded after the block.
+        """Receive a body, and yield it. Drafts that were not committed are discarded at the end.
 
-        The caller limits the size of the body.
+        Args:
+            project_id: The project of the drafts.
+            chunks: The body. The caller limits its size.
 
         Raises:
             OverloadedError: There is not enough free memory.
@@ -115,16 +121,16 @@ class StreamedBodies:
         memory = BodyMemory(self.budget)
         drafts: list[BlobDraft] = []
 
-        def new_draft() -> BlobDraft:
-            if not receiver.is_in_pieces:
+        def create_draft() -> BlobDraft:
+            if not receiver.has_several_pieces:
                 return InMemoryDraft(self.blobs, project_id, limit_bytes=self.limit_bytes)
             drafts.append(self.blobs.draft(project_id, limit_bytes=self.limit_bytes))
             return drafts[-1]
 
         def keep_text(text_bytes: int) -> None:
-            memory.keep_text(text_bytes, _COPIES * self.piece_bytes)
+            memory.keep_text(text_bytes, _PIECE_COPIES * self.piece_bytes)
 
-        json = JsonStream(new_draft, keep_text, long_chars=self.long_chars)
+        json = JsonStream(create_draft, keep_text, long_chars=self.long_chars)
         receiver = _BodyReceiver(json, self.work, memory, self.piece_bytes)
         try:
             async with memory.arrival():
@@ -146,22 +152,24 @@ class StreamedBodies:
 
 @dataclass(slots=True, eq=False)
 class _BodyReceiver:
-    """Receives one body, and processes each piece in a task while the next one arrives.
+    """Receives one body, and processes each piece in a task while the next piece arrives.
 
-    All pieces have the same size, so that the result does not depend on the chunks of the client.
+    All pieces except the last one have the same size, so that the result does not depend on the
+    chunks of the client. The processing of a piece is called a *step*.
     """
 
     json: JsonStream[BlobDraft]
     work: LargeWork
     memory: BodyMemory
     piece_bytes: int
-    is_in_pieces: bool = False
-    """True once there is more than one piece."""
+    has_several_pieces: bool = False
+    """True if the body is larger than one piece."""
     _kept_bytes: int = 0
+    """The number of bytes in memory, without the piece that arrives."""
     _step: asyncio.Future[None] | None = None
 
     async def receive(self, chunks: AsyncIterator[bytes]) -> ReceivedBody:
-        """Receive all chunks. All pieces but the last one are processed."""
+        """Receive all chunks, and process all pieces except the last one."""
         piece: list[bytes] = []
         size_bytes = unprocessed_bytes = 0
         async for chunk in chunks:
@@ -186,17 +194,19 @@ class _BodyReceiver:
             await asyncio.gather(self._step, return_exceptions=True)
 
     async def _reserve(self, piece_bytes: int) -> None:
+        """Reserve memory for the bytes that are kept, and for the piece that arrives."""
         if self._kept_bytes + piece_bytes > self.memory.size_bytes:
             await self.memory.keep(self._kept_bytes + piece_bytes)
 
     async def _start_step(self, piece: list[bytes]) -> None:
+        """Process a piece in a task, after the piece before it."""
         await self._finish_step()
-        self.is_in_pieces = True
-        # The chunks of the piece, and the bytes to which they are joined.
-        self._kept_bytes += _COPIES * self.piece_bytes
+        self.has_several_pieces = True
+        self._kept_bytes += _PIECE_COPIES * self.piece_bytes
         self._step = asyncio.ensure_future(self.work.run(self.piece_bytes, self._feed, piece))
 
     async def _finish_step(self) -> None:
+        """Wait for the current step, and raise its error."""
         if self._step is not None:
             # If the caller is cancelled, the step goes on, and `wait_for_step` waits for it.
             await asyncio.shield(self._step)
@@ -205,6 +215,7 @@ class _BodyReceiver:
             self.memory.check_text(self._kept_bytes)
 
     def _feed(self, piece: list[bytes]) -> None:
+        """Process a piece, in a thread. The list is emptied, to free the chunks."""
         data = b"".join(piece)
         piece.clear()
         self.memory.weigh(data)
@@ -213,7 +224,7 @@ class _BodyReceiver:
 
 @dataclass(slots=True, eq=False)
 class InMemoryDraft:
-    """A `BlobDraft` in memory. Nothing is written before `commit`."""
+    """A `BlobDraft` in memory, which is not written before `commit`."""
 
     blobs: BlobStore
     """Stores the bytes on `commit`."""
@@ -228,7 +239,7 @@ class InMemoryDraft:
     _blob: StoredBlob | None = field(init=False, default=None)
 
     def digest(self) -> str:
-        """See `BlobDraft.digest`; nothing is appended afterwards."""
+        """See `BlobDraft.digest`. Do not append bytes after this call."""
         if self._digest is None:
             self._digest = hashlib.sha256(self._join()).hexdigest()
         return self._digest

@@ -1,10 +1,11 @@
 """Parses, checks and normalizes the body of `POST /tool-results`.
 
 While a body arrives, its long base64 strings are written to temporary files, called *drafts*. The
-text that is parsed has a *placeholder* for each of them. If normalization reads a placeholder only
-as a medium, the draft becomes the medium. Otherwise the body is parsed again with the string.
+text that is parsed has a *placeholder* in place of each of these strings. If normalization takes a
+placeholder for a medium, and it appears nowhere else, the draft becomes the medium. Otherwise the
+body is parsed again with the string itself.
 
-A call of a session has one result. `find_result_position` finds an existing result.
+A call of a session has one result. `find_result_position` finds a result that is stored already.
 """
 
 from collections.abc import Callable, Iterator
@@ -99,7 +100,7 @@ class ToolResultRequest(BaseModel):
 
 @dataclass(frozen=True, slots=True)
 class ParsedToolResult:
-    """A parsed body, and warnings about its JSON text."""
+    """A parsed body, and the warnings about its JSON text."""
 
     request: ToolResultRequest
     value: JsonValue
@@ -110,25 +111,30 @@ class ParsedToolResult:
 def read_tool_result_request(body: bytes, *, max_depth: int, max_nodes: int) -> ParsedToolResult:
     """Parse and check a body.
 
+    Args:
+        body: The body, which may have placeholders.
+        max_depth: The maximum depth of nesting.
+        max_nodes: The maximum number of values.
+
     Raises:
         InvalidJsonError: The body is not JSON, is not UTF-8, or has a number that is not finite.
         PayloadTooLargeError: The body is nested too deep, or has too many values.
-        InvalidPayloadError: The body is not a tool result. The faults point to the errors.
+        InvalidPayloadError: The body is not a tool result. `faults` says where.
     """
     keys = RepeatedKeys()
     value = parse_json(body, max_depth=max_depth, max_nodes=max_nodes, make_object=keys.make_object)
     warnings = tuple(find_result_warnings(body, value, keys))
-    if isinstance(value, dict) and _has_spelled_numbers(value.get("callMessage")):
-        # In a message, the spelling of numbers is stored as well (`1.0` or `1`). In a result, only
-        # their values are.
+    if isinstance(value, dict) and _has_ambiguous_numbers(value.get("callMessage")):
+        # A message is stored with the spelling of its numbers (`1.0` or `1`), unlike a result. So
+        # the body is parsed again.
         spelled = parse_json(body, max_depth=max_depth, max_nodes=max_nodes, keeps_spelling=True)
         assert isinstance(spelled, dict)  # noqa: S101 - the same body
         value = {**value, "callMessage": spelled["callMessage"]}
     return ParsedToolResult(_validate(value), value, warnings)
 
 
-def _has_spelled_numbers(message: JsonValue) -> bool:
-    """Return True if a message has numbers that may have other spellings with the same value."""
+def _has_ambiguous_numbers(message: JsonValue) -> bool:
+    """Return True if a message has numbers whose spelling does not follow from their value."""
     # `-0` is parsed as the integer 0, and `False` is not a number.
     return any(
         isinstance(item, float) or (item == 0 and item is not False)
@@ -137,7 +143,9 @@ def _has_spelled_numbers(message: JsonValue) -> bool:
 
 
 def _validate(value: JsonValue) -> ToolResultRequest:
+    """Check a parsed body, and return the request; see `read_tool_result_request`."""
     if isinstance(value, dict):
+        # The normalization replaces the lone surrogates in `result`.
         value = {
             key: without_lone_surrogates(member)
             if isinstance(member, str) and key != "result"
@@ -157,7 +165,7 @@ def _validate(value: JsonValue) -> ToolResultRequest:
 
 
 def _check_call_message(message: JsonObject) -> Iterator[Fault]:
-    """Yield the errors in a call message, which has to be a message of the model."""
+    """Yield the errors in the member `callMessage`, which has to be a message of the model."""
     if is_flat(message):
         # Gemini calls the role `model`.
         if message.get("role") not in ("assistant", "model"):
@@ -175,9 +183,15 @@ def _check_call_message(message: JsonObject) -> Iterator[Fault]:
 def find_result_position(
     unit: UnitOfWork, request: ToolResultRequest, identity: RequestIdentity
 ) -> AnswerPosition:
-    """Return the position of a result among the answers to calls with its id in its session.
+    """Return the position of a result among the answers to calls with the same id.
 
-    If `existing` of the position is set, it is this result, which was stored by an equal request.
+    Args:
+        unit: A transaction. If it has locked the session, the position cannot change.
+        request: The request with the result.
+        identity: The digest of the request.
+
+    Returns:
+        The position. If `existing` is set, an equal request has stored the result already.
 
     Raises:
         ConflictError: The call has another answer.
@@ -202,8 +216,8 @@ def find_result_position(
     # The record of the earlier request has the name of the tool, and a digest of everything else.
     faults = []
     differs = "what differs in `result`, `success` or `callMessage`"
-    recorded = unit[ToolResultRecords].find(existing.entry_id)
-    if recorded is not None and recorded.tool_name != request.tool_name:
+    record = unit[ToolResultRecords].find(existing.entry_id)
+    if record is not None and record.tool_name != request.tool_name:
         faults.append(Fault("/toolName", "is not what it is in the record"))
         differs = "`toolName` differs, and whether other members do as well"
     raise ConflictError(
@@ -217,7 +231,7 @@ def find_result_position(
 
 
 def _makes_call(request: ToolResultRequest) -> bool:
-    """Return True if the call message of a request makes the call of its result."""
+    """Return True if the message in `callMessage` makes the call that the result answers."""
     message = request.call_message
     if message is None:
         return False
@@ -229,8 +243,10 @@ class NormalizedRequest:
     """A request with its normalized result and its identity."""
 
     request: ToolResultRequest
+    """The request, which may have placeholders; see `load_whole_request`."""
     normalized: NormalizedToolResult
     identity: RequestIdentity
+    """The digest of the body, by which a repeated request is recognised."""
 
 
 def normalize_streamed(
@@ -238,15 +254,16 @@ def normalize_streamed(
     parse: Callable[[bytes], ParsedToolResult],
     reserve_text: Callable[[int], None],
 ) -> NormalizedRequest:
-    """Parse the request in a body, and normalize its result. Blocks, so call it in a thread.
+    """Parse a body, and normalize its result. This takes long, so call it in a thread.
 
     Args:
-        json: The body.
+        json: The body, with its long strings in drafts.
         parse: Parses and checks the text of the body, which may have placeholders.
         reserve_text: Reserves memory for a string that is needed as text, before it is read.
 
     Raises:
-        InvalidJsonError, InvalidPayloadError, PayloadTooLargeError: As `parse` and `reserve_text`.
+        InvalidJsonError, InvalidPayloadError, PayloadTooLargeError: Raised by `parse` or
+            `reserve_text`.
         StoreUnavailableError: A draft cannot be read.
     """
     strings = json.long_strings
@@ -255,36 +272,39 @@ def normalize_streamed(
         identity = identity_of_stream(json, parsed.value, {})
         return NormalizedRequest(parsed.request, _normalize(parsed), identity)
     marks = PlaceholderMarks()
-    firsts: dict[str, int] = {}
+    # Equal strings get placeholders with the number of the first of them, so that the normalization
+    # finds them equal too.
+    first_by_digest: dict[str, int] = {}
     placeholders: dict[int, Placeholder] = {}
     for number, string in enumerate(strings):
         if string.needs_whole_text:
             continue
-        first = firsts.setdefault(string.draft.digest(), number)
+        first = first_by_digest.setdefault(string.draft.digest(), number)
         if placeholder := string.make_placeholder(marks.make_mark(number, first=first)):
             placeholders[number] = placeholder
 
     def find_media(
         parsed: ParsedToolResult, placeholders: dict[int, Placeholder]
     ) -> tuple[tuple[ParsedToolResult, NormalizedToolResult], set[int]]:
-        normalized = _normalize(parsed)
-        streamed, found = _insert_drafts(normalized, strings, placeholders)
-        missing = {number for number, value in placeholders.items() if value.data not in found}
-        # A medium may also be in the message of the call, where it is needed as text.
-        text_numbers = find_numbers(streamed, marks) | find_numbers(
+        normalized, media = _insert_drafts(_normalize(parsed), strings, placeholders)
+        not_media = {number for number, item in placeholders.items() if item.data not in media}
+        # A medium may also appear in a text, or in the message of the call, which is stored as
+        # text.
+        in_texts = find_numbers(normalized, marks) | find_numbers(
             parsed.request.call_message, marks
         )
-        return (parsed, streamed), missing | (text_numbers & placeholders.keys())
+        return (parsed, normalized), not_media | (in_texts & placeholders.keys())
 
-    (parsed, normalized), replaced = read_with_placeholders(
+    (parsed, normalized), drafts = read_with_placeholders(
         json, placeholders, marks, read=parse, find_media=find_media, reserve_text=reserve_text
     )
     return NormalizedRequest(
-        parsed.request, normalized, identity_of_stream(json, parsed.value, replaced)
+        parsed.request, normalized, identity_of_stream(json, parsed.value, drafts)
     )
 
 
 def _normalize(parsed: ParsedToolResult) -> NormalizedToolResult:
+    """Normalize the result of a request, and add the warnings about its JSON text."""
     request = parsed.request
     normalized = normalize_tool_result(
         request.result, call_id=request.tool_call_id, tool_name=request.tool_name
@@ -297,11 +317,11 @@ def load_whole_request(
     request: ToolResultRequest,
     parse: Callable[[bytes], ParsedToolResult],
 ) -> ToolResultRequest:
-    """Return the request of a body with the strings that placeholders have replaced. May block.
+    """Return the request of a body with all its strings. This may read drafts, so use a thread.
 
     Args:
-        json: The body.
-        request: The request of `normalize_streamed`, which may have placeholders.
+        json: The body, with its long strings in drafts.
+        request: The request from `normalize_streamed`, which may have placeholders.
         parse: Parses and checks the text of the body.
     """
     strings = json.long_strings
@@ -315,14 +335,19 @@ def _insert_drafts(
     strings: list[LongString[BlobDraft]],
     placeholders: dict[int, Placeholder],
 ) -> tuple[NormalizedToolResult, set[bytes]]:
-    """Replace those placeholders that are media by their drafts.
+    """Replace the media whose bytes are placeholders by the drafts of the strings.
+
+    Args:
+        normalized: The result.
+        strings: The long strings of the body, by their numbers.
+        placeholders: The placeholders in the result, by the number of the string.
 
     Returns:
-        The result, and the texts of the replaced placeholders.
+        The result, and the bytes of the placeholders that were replaced.
     """
     numbers = {placeholder.data: number for number, placeholder in placeholders.items()}
     media = []
-    found = set()
+    replaced = set()
     for medium in normalized.media:
         source = medium.source
         is_in_memory = bool(numbers) and isinstance(source, InMemoryMedia)
@@ -331,7 +356,7 @@ def _insert_drafts(
         if number is None:
             media.append(medium)
             continue
-        found.add(data)
+        replaced.add(data)
         draft = DraftMedia(strings[number].draft, source.declared_mime_type)
         media.append(replace(medium, source=draft))
-    return replace(normalized, media=tuple(media)), found
+    return replace(normalized, media=tuple(media)), replaced
