@@ -169,7 +169,7 @@ async def test_check_without_repair_changes_nothing(stores: Stores, behind: Behi
 async def test_more_blobs_than_are_looked_at_at_once_are_all_checked(
     stores: Stores, behind: BehindTheStore, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(store_check, "_DIGESTS_AT_ONCE", 3)
+    monkeypatch.setattr(store_check, "_QUERY_DIGESTS", 3)
     monkeypatch.setattr(blob_removal, "DIGESTS_AT_ONCE", 3)
     bodies = [b"%d" % number for number in range(20)]
     await stores.store(*bodies)

@@ -1,1 +1,1 @@
-"""Calls of tools in sessions: which of several with one id an answer belongs to."""
+"""Calls of tools in stored messages, and the answers to calls with the same id."""

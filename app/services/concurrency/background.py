@@ -1,6 +1,6 @@
-"""Tasks that run in the background of a block, and steps that are not cancelled.
+"""Runs tasks in the background of a block, and steps that must not be cancelled.
 
-`run_beside` is used instead of a task group. A task group would wrap the errors of the block in an
+`run_beside` is used instead of a task group, which would wrap the errors of the block in an
 exception group, and cancel the block if a task fails. `log_failures` is for loops that go on after
 an error.
 """
@@ -27,11 +27,11 @@ async def run_beside(
 ) -> AsyncIterator[asyncio.Task[_T]]:
     """Run a task during the block. At the end of the block, end the task and wait for it.
 
-    Errors of the task are logged at once, and are not raised in the block.
+    An error of the task is logged, and is not raised in the block.
 
     Args:
         work: The coroutine of the task.
-        end: Tells the task to end. By default, the task is cancelled.
+        end: Makes the task end; `None` to cancel it.
     """
     task = asyncio.create_task(work, name=getattr(work, "__qualname__", None))
     task.add_done_callback(_log_task_error)
@@ -46,20 +46,20 @@ async def run_beside(
 
 @dataclass(frozen=True, slots=True)
 class log_failures:  # noqa: N801 - read as the verb that it is in `with log_failures(…):`
-    """A context manager that logs the errors of its block, and suppresses them.
+    """A context manager that logs an error of its block, and suppresses it.
 
-    A `PagefaultError` is logged as a warning with its code, an expected error as a warning with its
-    class name, and any other error as an error with its traceback.
+    A `PagefaultError` is logged as a warning with its code, an error of a class in `expected` as a
+    warning with the name of the class, and any other error as an error with its traceback.
     """
 
     log: structlog.stdlib.BoundLogger
     """The logger of the calling module."""
     event: str
-    """The event of the log line."""
+    """The text of the log line."""
     fault: str | None = None
-    """The event of the log line for an unexpected error; by default `event`."""
+    """The text of the log line for an unexpected error; `None` for `event`."""
     expected: tuple[type[Exception], ...] = ()
-    """The classes of expected errors."""
+    """The classes of errors that are logged as warnings."""
 
     def __enter__(self) -> None:
         """Begin the block."""
@@ -86,7 +86,7 @@ def _log_task_error(task: asyncio.Task[Any]) -> None:
 
 
 async def run_to_completion(step: Coroutine[Any, Any, _T]) -> _T:
-    """Run a step to its end. If the caller is cancelled, this raises after the end of the step."""
+    """Run a step, and return its result. If the caller is cancelled, finish the step first."""
     task = asyncio.ensure_future(step)
     try:
         return await asyncio.shield(task)

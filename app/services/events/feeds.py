@@ -1,8 +1,8 @@
-"""Feeds: one reader of the log for each project, for all subscriptions of this process.
+"""Feeds: each reads the log of events of one project, for all listeners of this process.
 
-When a feed is woken, it reads the log after its position, puts each event into all subscriptions,
-and moves its position. There is no `await` between the last two steps. So a stream that has read
-the log up to the position of the feed can join the feed without a gap.
+When a feed is woken, it reads the events after its position, puts them into the queues of all
+listeners, and then sets its position. There is no `await` between the last two steps. So a stream
+that has read the log up to the position of the feed can join the feed without missing an event.
 """
 
 import asyncio
@@ -30,14 +30,23 @@ from app.telemetry.service_metrics import StreamMetrics
 from app.wire.events import add_raw_result, encode_event
 
 _log = structlog.get_logger(__name__)
-_AT_ONCE = 200
-_AT_ONCE_BYTES = 1024 * 1024
+# The limits of one read of the log.
+_READ_EVENTS = 200
+_READ_BYTES = 1024 * 1024
 _RETRY_SECONDS = 1.0
 _MAX_PAUSE_SECONDS = 0.25
 
 
 class ProjectFeed:
-    """Distributes the events of one project to the subscriptions of this process."""
+    """Distributes the events of one project to the listeners of this process.
+
+    Args:
+        records: Reads the log.
+        project_id: The project.
+        raw_results: The raw results to add to events.
+        queue_memory: The memory of all queues of the process.
+        metrics: Measures the delay of events.
+    """
 
     def __init__(
         self,
@@ -58,14 +67,18 @@ class ProjectFeed:
         self.position = 0
         """The number of the last event that was distributed."""
         self.newest = 0
-        """The largest number of an event that is known to be in the log."""
+        """The largest number of an event of which the feed knows."""
         self.is_begun = False
-        """True once `position` is set, and `run` is started."""
+        """True if `position` is set and `run` was started."""
         self.users = 0
         """The number of streams that use the feed."""
 
     def wake(self, number: int | None) -> None:
-        """Read the log soon, unless the event with this number was distributed already."""
+        """Schedule a read of the log, unless an event was distributed already.
+
+        Args:
+            number: The number of the event; `None` if it is unknown.
+        """
         if number is None or number > self.position:
             self.newest = max(self.newest, number or 0)
             self._woken.set()
@@ -88,7 +101,7 @@ class ProjectFeed:
     async def run(self) -> None:
         """Read and distribute events until the feed ends."""
         while not self._is_over:
-            # If a read fails, it is repeated, so that the streams go on.
+            # After an error, the read is repeated, so that the streams go on.
             with log_failures(_log, "events not read"):
                 while not self._is_over and await self._read():
                     await self._pause_after_delivery()
@@ -98,27 +111,28 @@ class ProjectFeed:
             await self._wait_to_retry()
 
     async def _pause_after_delivery(self) -> None:
-        """Pause for twice the time that the listeners have needed for the last events.
+        """Pause for twice the time that the listeners needed to send the last events.
 
-        Events that are written during the pause are distributed together. Without it, a thousand
-        listeners would be served one event at a time, and each write would wait for all of them.
+        Events that are written during the pause are distributed together. Without a pause, a
+        thousand listeners would be served for each event, and each write would wait for them.
         """
-        began = monotonic()
+        started_at = monotonic()
         # This returns after all listeners with new events have run.
         await anyio.lowlevel.checkpoint()
-        await anyio.sleep(min(2 * (monotonic() - began), _MAX_PAUSE_SECONDS))
+        await anyio.sleep(min(2 * (monotonic() - started_at), _MAX_PAUSE_SECONDS))
 
     async def _wait_to_retry(self) -> None:
+        """Wait for a second, or until the feed ends."""
         with anyio.move_on_after(_RETRY_SECONDS):
             while not self._is_over:
                 await self._woken.wait()
                 self._woken.clear()
 
     async def _read(self) -> bool:
-        """Distribute the new events of the log; return True if there were any."""
+        """Read the log and distribute new events. Return False if there were none."""
         logged, removed = await self._records.read(self._project_id, self._read_log)
         if self.position < removed:
-            # These streams have missed events that were removed. They reconnect, and get a reset.
+            # Events were removed before they were read. The listeners reconnect, and get a reset.
             for subscription in self._subscriptions:
                 subscription.cut("slow")
         if logged:
@@ -129,8 +143,11 @@ class ProjectFeed:
         return bool(logged)
 
     def _read_log(self, unit: UnitOfWork) -> tuple[Sequence[LoggedEvent], int]:
-        """Return new events, and the number up to which events were removed before the read."""
-        logged = unit[EventRecords].after(self.position, limit=_AT_ONCE, max_bytes=_AT_ONCE_BYTES)
+        """Return new events, and the number up to which events were removed from the log.
+
+        The number is 0 if no event after `position` was removed.
+        """
+        logged = unit[EventRecords].after(self.position, limit=_READ_EVENTS, max_bytes=_READ_BYTES)
         is_gap = bool(logged) and logged[0].number > self.position + 1
         return logged, unit[EventRecords].bounds().removed if is_gap else 0
 
@@ -139,7 +156,8 @@ class ProjectFeed:
         return event if raw is None else replace(event, data=add_raw_result(event.data, raw))
 
     def _distribute(self, events: Sequence[Event]) -> None:
-        # All listeners to the same session get the same batch. There may be a thousand of them.
+        """Put events into the queues of all listeners."""
+        # The listeners of a session share a batch, since there may be a thousand of them.
         batches: dict[str | None, EventBatch] = {}
         self._queue_memory.make_room(sum(len(event.data) for event in events))
         for subscription in self._subscriptions:
@@ -151,7 +169,14 @@ class ProjectFeed:
 
 
 class Feeds:
-    """The feeds of a process, one for each project with listeners."""
+    """The feeds of a process, one for each project with listeners. Implements `broker.Listener`.
+
+    Args:
+        records: Reads the logs.
+        raw_results: The raw results to add to events.
+        queue_memory: The memory of all queues of the process.
+        metrics: Measures the delay of events.
+    """
 
     def __init__(
         self,
@@ -183,7 +208,7 @@ class Feeds:
         return max((feed.newest - feed.position for feed in begun), default=0)
 
     def wake(self, project_id: str | None, number: int | None) -> None:
-        """Wake the feed of a project, or those of all projects with new events."""
+        """Wake the feed of a project; see `broker.Listener.wake`."""
         if project_id is None:
             self._is_check_due.set()
         elif project_id in self._feeds:
@@ -204,7 +229,7 @@ class Feeds:
             feed.end()
 
     async def _check(self) -> None:
-        """When all projects are to be checked, wake the feeds of those with new events."""
+        """Each time that a check of all projects is due, wake the feeds with new events."""
         while True:
             await self._is_check_due.wait()
             if self._is_over.is_set():
@@ -218,7 +243,7 @@ class Feeds:
             self._is_check_due.set()
 
     async def _wake_feeds_behind(self) -> None:
-        """Find the projects with new events, with one query, and wake their feeds."""
+        """Read the newest numbers of all projects in one query, and wake the feeds behind them."""
         project_ids = [*self._feeds]
         newest = await self._records.read_projects(
             lambda projects: projects.newest_events(project_ids)
@@ -227,7 +252,7 @@ class Feeds:
             self.wake(project_id, number)
 
     async def enter(self, project_id: str) -> ProjectFeed:
-        """Return the feed of a project. The caller calls `leave` at the end.
+        """Return the feed of a project, and start it if necessary. The caller has to call `leave`.
 
         Raises:
             StoreUnavailableError: The log cannot be read.
@@ -248,11 +273,11 @@ class Feeds:
         except BaseException:
             self.leave(feed, project_id)
             raise
-        # During the read, another stream may have started the feed.
+        # Another stream may have started the feed during the read.
         if not feed.is_begun and not self._is_over.is_set():
             feed.position = feed.newest = newest
             feed.is_begun = True
-            # `run` reads at once, for events that were announced before the position was set.
+            # `run` begins with a read, for events that were written before the position was set.
             self._group.start_soon(feed.run)
         return feed
 

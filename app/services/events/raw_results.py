@@ -1,4 +1,4 @@
-"""Results as tools returned them, for listeners that debug a tool."""
+"""Keeps results as tools returned them, until the events of the results are sent (debug mode)."""
 
 from collections import OrderedDict
 from collections.abc import Callable
@@ -10,12 +10,13 @@ _MAX_RAW_RESULTS = 64
 
 
 class RawResults:
-    """The raw results of tools that are about to be committed, for listeners that debug tools.
+    """The raw results of tool results that are about to be committed.
 
-    A raw result is in memory until its event is sent, and is never stored.
+    Listeners get them as `rawResult` in events, to debug tools. A raw result is in memory until its
+    event is sent, and is never stored.
 
     Args:
-        is_enabled: True to keep results.
+        is_enabled: True in debug mode. Otherwise, no results are kept.
     Source: spec 002, "Event Flow & Consumers" (`DECTO_DEBUG_TOOL_RESULT_RAW`).
     """
 
@@ -23,9 +24,15 @@ class RawResults:
         self._is_enabled = is_enabled
         self._results: OrderedDict[str, bytes] = OrderedDict()
         self.has_listeners: Callable[[str], bool] = lambda _: False
+        """Returns True if a project has listeners. `Feeds` sets it."""
 
     def is_wanted(self, project_id: str, *, size_bytes: int) -> bool:
-        """Return True if `offer` keeps a result from a body of this size."""
+        """Return True if `offer` would keep a result.
+
+        Args:
+            project_id: The project.
+            size_bytes: The size of the body of the request with the result.
+        """
         return self._is_enabled and size_bytes <= _MAX_RAW_BYTES and self.has_listeners(project_id)
 
     def offer(
@@ -38,7 +45,7 @@ class RawResults:
         if not self.is_wanted(project_id, size_bytes=size_bytes):
             return
         self._results[tool_result_id] = json_text(result).encode()
-        # If a transaction was rolled back, nobody takes its result.
+        # If a transaction is rolled back, its result is never taken.
         while len(self._results) > _MAX_RAW_RESULTS:
             self._results.popitem(last=False)
 

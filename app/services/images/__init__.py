@@ -1,1 +1,1 @@
-"""Smaller images: decoded, fitted to a target, and kept."""
+"""Images: decodes them within limits of work and memory, and makes copies that fit a target."""

@@ -1,7 +1,7 @@
-"""Reads stored media into memory, and restores them in values as they were sent.
+"""Reads stored media, and restores JSON values whose media were moved into the blob store.
 
-A restored value is a sequence of pieces: its text, and its media, which are read while the response
-is sent.
+A restored value is equal to the value that the client sent, byte for byte in its media. It is a
+sequence of pieces: JSON text, and references to media, which are read while the response is sent.
 """
 
 from collections.abc import Mapping, Sequence
@@ -31,7 +31,7 @@ class StoredMedia:
     project_id: str
 
     async def find(self, reference: str) -> Resource | None:
-        """Return the resource with this reference, URI or id, if the project has it."""
+        """Return a resource by its reference, URI or id; `None` if the project does not have it."""
         resource_id = parse_resource_id(reference)
         if resource_id is None:
             return None
@@ -40,7 +40,7 @@ class StoredMedia:
         )
 
     async def resource(self, reference: str) -> Resource:
-        """Return the resource with this reference, URI or id.
+        """Return a resource by its reference, URI or id.
 
         Raises:
             NotFoundError: The project has no such resource.
@@ -62,12 +62,12 @@ class StoredMedia:
     async def restore(
         self, text: bytes, forms: Mapping[str, InlineForm], *, limit_bytes: int
     ) -> Sequence[JsonPiece]:
-        """Return the JSON text of a value as it was sent, with media in place of references.
+        """Return the pieces of a stored value, with its media in place of the references.
 
         Args:
-            text: The JSON text of the stored value.
-            forms: The original forms of its media, by JSON pointer.
-            limit_bytes: The limit for all media together.
+            text: The stored value as JSON, with references.
+            forms: The original forms of its changed strings, by JSON pointer; see `MediaMover`.
+            limit_bytes: The maximum size of all media together.
 
         Raises:
             NotFoundError: A medium was deleted.
@@ -99,19 +99,24 @@ class StoredMedia:
         return await anyio.to_thread.run_sync(insert_originals)
 
     async def _build_uri(self, marks: MediaMarks, form: InlineForm, resource: Resource) -> str:
-        """Return a data URI with a mark in place of its data, or only the mark of a stored text."""
+        """Return a changed string as it was sent, with a mark in place of the stored bytes.
+
+        The mark stands for the data of a data URI, or for a whole text. `MediaMarks.split` replaces
+        it later.
+        """
         if form.text_resource_id is not None:
             # The text is read to count its bytes with JSON escapes, for the `Content-Length`.
             writer = TextWriter("utf-8")
-            sent_bytes = 0
-            opened = await self.blobs.open(self.project_id, resource.digest)
-            async with aclosing(opened) as reader:
+            escaped_bytes = 0
+            blob = await self.blobs.open(self.project_id, resource.digest)
+            async with aclosing(blob) as reader:
                 async for chunk in reader:
-                    sent_bytes += await anyio.to_thread.run_sync(measure_escaped, writer, chunk)
-            sent_bytes += len(writer.finish())
-            size_bytes = resource.size_bytes
+                    escaped_bytes += await anyio.to_thread.run_sync(measure_escaped, writer, chunk)
+            escaped_bytes += len(writer.finish())
             return marks.add(
-                StoredTextPiece(resource.digest, size_bytes, sent_bytes, is_verbatim=True)
+                StoredTextPiece(
+                    resource.digest, resource.size_bytes, escaped_bytes, is_verbatim=True
+                )
             )
         medium = MediaPiece(
             resource.digest,
@@ -123,7 +128,7 @@ class StoredMedia:
 
 
 def check_fits(resource: Resource, limit_bytes: int) -> None:
-    """Check that a medium is not too large for a response.
+    """Raise an error if a medium is too large for a response.
 
     Raises:
         PayloadTooLargeError: The medium is larger than `limit_bytes`.

@@ -1,13 +1,13 @@
-"""The scrub: reads each needed blob once in a period, and finds bytes that a disk has changed.
+"""The scrub: it reads each blob that a row needs once in a period, to find damaged bytes.
 
-A period is divided into *slices* of about an hour. The digests of blobs, which are distributed
-evenly, are divided into the same number of ranges. In each slice, one range is read. The clock
-decides which one, so a restart makes no difference. An idempotency key for each slice and project
-makes sure that only one process reads a range. A slice that was missed while no process ran is done
-later, if it is within the day for which such keys are kept. Otherwise its range is read in the next
-period.
+A period is divided into *slices* of about an hour. Digests are evenly distributed, so they are
+divided into as many ranges of equal size, and one range is read in each slice. The clock decides
+which range it is, so a restart makes no difference. An idempotency key for each slice and project
+makes sure that only one process reads a range. If no process was running, the slice is done later,
+as long as it is within the day for which such keys are kept. Otherwise its range is read in the
+next period.
 
-Damaged blobs are moved into quarantine, as by `StoreCheck`.
+Damaged blobs are moved into quarantine, as a repair by `StoreCheck` (`fsck.py`) does.
 """
 
 import time
@@ -38,25 +38,25 @@ _ROUTE = "scrub"
 _NO_REQUEST = RequestIdentity("")
 _DONE = "done"
 _SLICE_SECONDS = 3_600.0
-_DIGESTS_AT_ONCE = 500
-# The number of digits in the limits of a range.
+_QUERY_DIGESTS = 500
+# The number of hexadecimal digits by which the limits of a range are written.
 _DIGITS = 16
-# Missed slices are done if they are not older than this: an hour less than keys are kept, because
-# the clocks of machines may differ.
+# The maximum age of a missed slice that is done later. It is an hour less than the time for which
+# keys are kept, because the clocks of machines may differ.
 _LOOKBACK = KEPT - timedelta(hours=1)
 _MAX_LOGGED_OWNERS = 10
 
 
 @dataclass(frozen=True, slots=True)
 class Slice:
-    """A range of digests that is due."""
+    """A range of digests to read in one slice of a period."""
 
     key: str
-    """The idempotency key. It is different each time that the range is due."""
+    """The idempotency key, which is different in each period."""
     first: str
-    """The beginning of the first digest."""
+    """The first digits of the digests at the start of the range."""
     end: str | None
-    """The beginning of the digest after the range; `None` for the last range."""
+    """The first digits of the digests after the range; `None` for the last range."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,9 +76,9 @@ class SlicedPeriod:
         return self.seconds / self.count
 
     def due(self, now: datetime) -> Iterator[Slice]:
-        """Yield the slices that are due now and were due in the last 23 hours, the oldest first.
+        """Yield the current slice and those of the last 23 hours, the oldest first.
 
-        The key of an older slice may have expired, so that it is unknown whether it was done. No
+        The key of an older slice may have expired, so it would be unknown if the slice was done. No
         range is yielded twice.
         """
         current = int(now.timestamp() / self.slice_seconds)
@@ -86,23 +86,25 @@ class SlicedPeriod:
         for number in range(current - min(lookback, self.count - 1), current + 1):
             index = number % self.count
             yield Slice(
-                # With other settings, the number is another slice, so the key has the settings.
+                # The key contains the settings, because the number means another slice if they
+                # change.
                 key=f"{number} of {self.count} in {self.seconds} s",
                 first=self._digits(index),
                 end=self._digits(index + 1) if index + 1 < self.count else None,
             )
 
     def _digits(self, index: int) -> str:
+        """Return the first digits of the digests at the start of a range."""
         return f"{index * 16**_DIGITS // self.count:0{_DIGITS}x}"
 
 
 class ReadingPace:
-    """A limit of bytes per second.
+    """Limits the rate at which blobs are read.
 
     Args:
-        bytes_per_second: The limit.
-        clock: Returns monotonic seconds.
-        sleep: Waits for seconds.
+        bytes_per_second: The maximum rate.
+        clock: Returns the time, as `time.monotonic` does.
+        sleep: Waits for a number of seconds.
     """
 
     def __init__(
@@ -118,9 +120,9 @@ class ReadingPace:
         self._next_at = clock()
 
     async def keep(self, size_bytes: int) -> None:
-        """Wait as long as reading a number of bytes takes at the limit.
+        """Wait for the time that bytes take at the maximum rate. Call this after reading them.
 
-        Pauses before this call do not shorten the wait.
+        If nothing was read for a while, the next bytes are not read faster.
         """
         now = self._clock()
         self._next_at = max(now, self._next_at) + size_bytes / self._bytes_per_second
@@ -135,16 +137,19 @@ class Scrub:
     """Stores the rows that need blobs, and the keys of slices."""
     blobs: BlobStore
     period: SlicedPeriod
-    """The period in which each blob is read once. With 0 seconds, nothing is read."""
+    """The period in which each blob is read once. If it is 0 seconds, nothing is read."""
     pace: ReadingPace
     """Limits the rate of reading."""
     counts: Metrics
-    """Counts the bytes read and the faults."""
-    # The projects that are done, by the key of the slice. They are not queried again.
+    """Counts the bytes that were read, and the faults."""
+    # The projects whose slice is done, by the key of the slice, to save queries.
     _done_projects: dict[str, set[str]] = field(init=False, default_factory=dict)
 
     async def run(self, now: datetime) -> None:
-        """Do the due slices that no process has done yet.
+        """Scrub the slices that are due and that no process has done yet.
+
+        Args:
+            now: The current time.
 
         Raises:
             StoreUnavailableError: A store did not answer. The slice is done later.
@@ -161,12 +166,12 @@ class Scrub:
 
     def running(self) -> AbstractAsyncContextManager[object]:
         """Run the scrub during the block."""
-        return run_beside(self._keep_scrubbing()) if self.period.seconds else nullcontext()
+        return run_beside(self._scrub_regularly()) if self.period.seconds else nullcontext()
 
-    async def _keep_scrubbing(self) -> None:
+    async def _scrub_regularly(self) -> None:
         seconds = self.period.slice_seconds
-        # Because of this random delay, processes that start at the same time scrub at different
-        # times, and not while they start.
+        # Because of the random delay, processes that start at the same time scrub at different
+        # times. At least a quarter of a slice passes, so the start is not slowed down.
         await anyio.sleep(SystemRandom().uniform(seconds / 4, seconds))
         while True:
             now = utc_now()
@@ -177,7 +182,11 @@ class Scrub:
             await anyio.sleep(seconds)
 
     async def _do_once(self, project_id: str, due: Slice) -> bool:
-        """Scrub a slice of a project, unless it was done; return True if it is done now."""
+        """Scrub a slice of a project, unless another process has done so.
+
+        Returns:
+            True if the slice is done; False if another process is working on it.
+        """
         if not await list_references(self.records, project_id, due.first, end=due.end, limit=1):
             return True
         call = IdempotentCall(project_id, _ROUTE, due.key, _NO_REQUEST)
@@ -190,23 +199,24 @@ class Scrub:
                         project_id, lambda unit: keys.record_answer(unit, call, _DONE)
                     )
         except ConflictError:
-            # Another process is working on the slice. If it was killed, a later run does the slice.
+            # If the other process was killed, a later run does the slice.
             return False
         return True
 
     async def _scrub(self, project_id: str, due: Slice) -> None:
+        """Check all blobs of a project in a range, one after the other."""
         check = BlobCheck(self.records, self.blobs, project_id, repair=True, pace=self.pace.keep)
-        last = due.first
-        while blobs := await list_references(
-            self.records, project_id, last, end=due.end, limit=_DIGESTS_AT_ONCE
+        last_digest = due.first
+        while rows_by_blob := await list_references(
+            self.records, project_id, last_digest, end=due.end, limit=_QUERY_DIGESTS
         ):
-            for rows in blobs:
-                read: list[int] = []
-                fault = await check.run(rows, read.append)
-                self.counts.count_scrubbed(sum(read))
+            for rows in rows_by_blob:
+                chunk_sizes: list[int] = []
+                fault = await check.run(rows, chunk_sizes.append)
+                self.counts.count_scrubbed(sum(chunk_sizes))
                 if fault is not None:
                     self._report(fault)
-            last = blobs[-1][0].digest
+            last_digest = rows_by_blob[-1][0].digest
 
     def _report(self, fault: StoreFault) -> None:
         self.counts.count_scrub_fault(fault.kind)

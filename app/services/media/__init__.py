@@ -1,1 +1,1 @@
-"""Media: kept with their type and hints, and checked for damage."""
+"""Media: stores their bytes, reads their hints, and finds damaged media."""

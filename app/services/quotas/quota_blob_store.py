@@ -1,8 +1,8 @@
-"""A blob store with a quota of bytes for each project.
+"""A blob store that limits the bytes that each project may store.
 
-Bytes are reserved before they are written. If the blob is durable, it is counted, otherwise the
-reservation is released. Small blobs are buffered until their size is known. So a small blob needs
-one reservation of its exact size, or none if the project has the same bytes already.
+Bytes are reserved before they are written (`storage_quota.py`). When the blob is durable, its count
+replaces the reservation; otherwise the reservation is released. For a small blob, bytes are only
+reserved when its size is known: once, or not at all if the project has the same bytes already.
 """
 
 import hashlib
@@ -20,25 +20,25 @@ from app.stores.blobs.draft_media import DraftMedia, digest_of
 from app.stores.blobs.store import BlobDraft, BlobStore, BlobWriter, StoredBlob
 from pagefault_dialects.model.media import CHUNK_BYTES, MediaSource
 
-# The size of the buffer of each writer.
+# The size up to which a writer reserves bytes only when the blob is committed.
 _SMALL_BYTES = CHUNK_BYTES
 
 
 class QuotaBlobStore:
-    """A `BlobStore` that limits the bytes in another store.
+    """A `BlobStore` that wraps another store, and limits the bytes of each project in it.
 
-    Methods that store bytes also raise StoredBytesQuotaError. The count is reduced when a sweep
-    claims a blob, and not when the blob is deleted.
+    Methods that store bytes also raise StoredBytesQuotaError. The count of a blob is removed when a
+    sweep claims the blob, not when the blob is deleted.
 
     Args:
-        blobs: The other store.
+        blobs: The store that is wrapped.
         stored_bytes: The quota.
     """
 
     def __init__(self, blobs: BlobStore, stored_bytes: StorageQuota) -> None:
         self._blobs = blobs
         self._stored_bytes = stored_bytes
-        # Methods that store nothing are taken from the other store.
+        # Methods that store nothing are those of the wrapped store.
         self.open, self.size, self.sizes = blobs.open, blobs.size, blobs.sizes
         self.find, self.list_blobs, self.delete = blobs.find, blobs.list_blobs, blobs.delete
         self.quarantine, self.check = blobs.quarantine, blobs.check
@@ -76,7 +76,7 @@ class QuotaBlobStore:
         try:
             for source in sources:
                 media.append(self._prepare(project_id, source))
-                await _make_room(media, limit_bytes)
+                await _reserve_last(media, limit_bytes)
             return await run_to_completion(self._put(project_id, media, limit_bytes, meanwhile))
         finally:
             for medium in media:
@@ -106,8 +106,8 @@ class QuotaBlobStore:
         for blob, medium in zip(blobs, media, strict=True):
             if medium.draft is None:
                 await medium.reservation.count(blob)
+            # A draft that has a blob was committed before, and is counted already.
             elif medium.draft.blob is None:
-                # A draft with a blob was committed before, and is counted already.
                 await medium.reservation.count(blob)
                 medium.draft.blob = blob
         return blobs
@@ -119,15 +119,18 @@ class _Medium:
 
     source: MediaSource
     reservation: ByteReservation
-    """The reservation of its bytes, until they are counted."""
+    """The reservation of the bytes, until they are counted."""
     draft: "_QuotaDraft | None" = None
-    """The draft that has its bytes, if there is one."""
+    """The draft with the bytes; `None` if they are not in a draft."""
 
 
-async def _make_room(media: Sequence[_Medium], limit_bytes: int) -> None:
-    """Reserve bytes for the last medium, unless its draft has reserved them.
+async def _reserve_last(media: Sequence[_Medium], limit_bytes: int) -> None:
+    """Reserve bytes for the last of some media, unless its draft has reserved them.
 
     If the medium is too large, nothing is reserved, because the store will raise an error.
+
+    Raises:
+        StoredBytesQuotaError: The medium exceeds the quota, and its bytes are not stored yet.
     """
     medium = media[-1]
     source = medium.source
@@ -139,18 +142,18 @@ async def _make_room(media: Sequence[_Medium], limit_bytes: int) -> None:
         digest = await anyio.to_thread.run_sync(digest_of, source)
         if await medium.reservation.is_counted(digest):
             return
-        # The medium also fits if an earlier medium with the same bytes has a reservation.
-        earlier = (
+        # No reservation is needed if an earlier medium has the same bytes.
+        same_size = (
             item.source for item in media[:-1] if item.source.size_bytes == source.size_bytes
         )
-        for other in earlier:
-            if digest == await anyio.to_thread.run_sync(digest_of, other):
+        for earlier in same_size:
+            if digest == await anyio.to_thread.run_sync(digest_of, earlier):
                 return
         raise
 
 
 class _QuotaWriter:
-    """A `BlobWriter` that reserves its bytes."""
+    """A `BlobWriter` that reserves the bytes that it writes."""
 
     def __init__(self, writer: BlobWriter, reservation: ByteReservation, limit_bytes: int) -> None:
         self._writer = writer
@@ -165,7 +168,7 @@ class _QuotaWriter:
         self._size_bytes += len(chunk)
         if self._size_bytes <= _SMALL_BYTES:
             self._hash.update(chunk)
-        # Above the limit, `_writer` raises an error.
+        # If the blob is above the limit, nothing is reserved, because `_writer` raises an error.
         elif self._size_bytes <= self._limit_bytes:
             self._is_refused = True
             await self._reservation.cover(self._size_bytes)
@@ -179,7 +182,8 @@ class _QuotaWriter:
         try:
             await self._reservation.cover_exactly(self._size_bytes)
         except StoredBytesQuotaError:
-            # This is a small blob. For a larger one, `write` has raised the error.
+            # The blob is small; for a larger blob, `write` has raised the error. Its bytes need no
+            # room if they are stored already.
             if not await self._reservation.is_counted(self._hash.hexdigest()):
                 raise
         committing = self._writer.commit(expected_digest)
@@ -189,7 +193,7 @@ class _QuotaWriter:
 class _QuotaDraft:
     """A `BlobDraft` that reserves its bytes.
 
-    Bytes are appended in threads of anyio, and reserved in the event loop.
+    Bytes are appended in threads of anyio, so they are reserved from there in the event loop.
     """
 
     def __init__(self, draft: BlobDraft, reservation: ByteReservation, limit_bytes: int) -> None:

@@ -1,4 +1,4 @@
-"""The entries of an outline: `summarize_entry` makes one from each entry of a session."""
+"""Summarizes the entries of a session for an outline (`outlines.py`)."""
 
 import hashlib
 import re
@@ -31,11 +31,10 @@ from pagefault_dialects.model.conversation import (
 )
 from pagefault_dialects.pages.sizes import image_tokens, text_tokens
 
-_AUTHOR = b'"author"'
+_AUTHOR_MEMBER = b'"author"'
 _AG_UI = "ag-ui"
-_SUBAGENT_RUN_ID = ("subagentRunId", "subagent_run_id")
-_HEX_DIGITS = 32
-"""The length of a fingerprint."""
+_SUBAGENT_RUN_ID_NAMES = ("subagentRunId", "subagent_run_id")
+_FINGERPRINT_DIGITS = 32
 # The beginning of the text of a page fault; see `pagefault_dialects.turns.page_turns`.
 _FAULT_TEXT = re.compile(r"Page (\S+) \((\w+), ")
 
@@ -48,16 +47,17 @@ def summarize_entry(
     Args:
         entry: The entry.
         turns: The turns of the entry, as `LoadedSession.read_entry_turns` returns them.
-        step_level: The level to which a rendering has evicted the entry, if any.
+        step_level: The level to which a rendering has evicted the entry; `None` if the entry was
+            not evicted, or if there is no rendering.
     """
-    kind = _kind(entry)
+    kind = _find_kind(entry)
     items = [item for turn in turns for item in turn.items]
     media = Counter[str](item.kind for item in items if isinstance(item, Medium))
     native_messages = [native for turn in turns for native in turn.native_messages]
     name = entry.tool_name if isinstance(entry, StoredMessage) else None
-    if kind == PAGE_FAULT and (fault_text := _FAULT_TEXT.match(_title(items) or "")):
+    if kind == PAGE_FAULT and (fault_text := _FAULT_TEXT.match(_find_title(items) or "")):
         name, modality = fault_text.groups()
-        # The text only describes a recording, which messages to models do not contain: count it.
+        # A page fault with audio or video only describes it in a text, so it is counted here.
         if modality in ("audio", "video") and not media[modality]:
             media[modality] = 1
     return OutlineEntry(
@@ -66,7 +66,7 @@ def summarize_entry(
         created_at=make_moment(entry.created_at),
         role=turns[-1].role if turns else "user",
         name=name,
-        title=_title(items),
+        title=_find_title(items),
         calls=tuple(
             OutlinedCall(id=call.call_id, name=call.name) for turn in turns for call in turn.calls
         ),
@@ -77,45 +77,45 @@ def summarize_entry(
         videos=media["video"],
         files=media["binary"] + media["text"],
         bytes=entry_size_bytes(entry),
-        tokens_est=sum(map(_tokens, items))
+        tokens_est=sum(map(_estimate_tokens, items))
         + sum(text_tokens(json_text(call.arguments)) for turn in turns for call in turn.calls),
         fingerprint=compute_fingerprint(turns),
         model=next((native.model for native in native_messages if native.model), None),
         parent_call=_find_member(native_messages, "parent_tool_use_id"),
-        subagent_run_id=_subagent_run_id(entry),
-        author=_author(entry),
+        subagent_run_id=_find_subagent_run_id(entry),
+        author=_find_author(entry),
         step_level=step_level,
     )
 
 
-def _author(entry: StoredEntry) -> str | None:
-    """Return the `author` of a message that came inside of an event of an agent framework."""
+def _find_author(entry: StoredEntry) -> str | None:
+    """Return the author of a message that was sent inside of an event of an agent framework."""
     if not isinstance(entry, StoredHistoryMessage) or not entry.is_wrapped:
         return None
-    if _AUTHOR not in entry.message:
+    if _AUTHOR_MEMBER not in entry.message:
         return None
     author = cast(Mapping[str, object], parse_stored_json(entry.sent)).get("author")
     return author if isinstance(author, str) else None
 
 
-def _subagent_run_id(entry: StoredEntry) -> str | None:
-    """Return the run of a sub-agent in an AG-UI message, which has one of two member names."""
+def _find_subagent_run_id(entry: StoredEntry) -> str | None:
+    """Return the id of the run of a sub-agent in a message of AG-UI."""
     if not isinstance(entry, StoredHistoryMessage) or entry.dialect != _AG_UI:
         return None
     if b'"subagent' not in entry.message:
         return None
     message = cast(Mapping[str, object], parse_stored_json(entry.sent))
-    values = (message.get(name) for name in _SUBAGENT_RUN_ID)
+    values = (message.get(name) for name in _SUBAGENT_RUN_ID_NAMES)
     return next((value for value in values if isinstance(value, str) and value), None)
 
 
 def _find_member(native_messages: Sequence[NativeMessage], name: str) -> str | None:
-    """Return the first text that is not empty in a member of messages, as they were sent."""
+    """Return the first non-empty text in a member of messages, as they were sent."""
     values = (native.message.get(name) for native in native_messages)
     return next((value for value in values if isinstance(value, str) and value), None)
 
 
-def _kind(entry: StoredEntry) -> EntryKind:
+def _find_kind(entry: StoredEntry) -> EntryKind:
     match entry:
         case StoredMessage():
             return TOOL_RESULT
@@ -127,19 +127,19 @@ def _kind(entry: StoredEntry) -> EntryKind:
             return ANSWER
 
 
-def _title(items: Sequence[Item]) -> str | None:
-    """Return the first line that is not blank."""
-    return next((line for item in items if (line := first_line(_text(item)))), None)
+def _find_title(items: Sequence[Item]) -> str | None:
+    """Return the first line of the texts of an entry that is not blank."""
+    return next((line for item in items if (line := first_line(_get_text(item)))), None)
 
 
-def _text(item: Item) -> str:
+def _get_text(item: Item) -> str:
     if isinstance(item, TextItem):
         return item.text
     return (item.before or "") if isinstance(item, Medium) else ""
 
 
-def _tokens(item: Item) -> int:
-    tokens = text_tokens(_text(item))
+def _estimate_tokens(item: Item) -> int:
+    tokens = text_tokens(_get_text(item))
     match item:
         case DataItem():
             return text_tokens(json_text(item.value))
@@ -150,9 +150,9 @@ def _tokens(item: Item) -> int:
 
 
 def compute_fingerprint(turns: Sequence[ComposedTurn]) -> str:
-    """Return a hash of the content of turns: entries with equal content have the same one.
+    """Return a hash of the content of turns, so that entries with equal content can be found.
 
-    Times, ids of calls and the dialect are not hashed.
+    Times, ids of calls and the dialect are not part of the hash.
     """
     digest = hashlib.sha256()
     for turn in turns:
@@ -160,16 +160,16 @@ def compute_fingerprint(turns: Sequence[ComposedTurn]) -> str:
             _encode_parts("turn", turn.role, turn.tool_name, "failed" if turn.is_error else "")
         )
         for item in turn.items:
-            digest.update(_encode_parts(*_content(item)))
+            digest.update(_encode_parts(*_list_content(item)))
         for call in turn.calls:
             digest.update(_encode_parts("call", call.name, json_text(call.arguments)))
         if turn.structured is not None:
             digest.update(_encode_parts("structured", json_text(turn.structured[0])))
-    return digest.hexdigest()[:_HEX_DIGITS]
+    return digest.hexdigest()[:_FINGERPRINT_DIGITS]
 
 
 def _encode_parts(*parts: str) -> bytes:
-    """Return the lengths of parts, followed by the parts.
+    """Return the bytes of texts for a hash: the lengths of the texts, followed by the texts.
 
     Without the lengths, `("a", "bc")` and `("ab", "c")` would have the same bytes.
     """
@@ -179,7 +179,7 @@ def _encode_parts(*parts: str) -> bytes:
     return b"".join([f"{lengths}\n".encode(), *encoded])
 
 
-def _content(item: Item) -> tuple[str, ...]:
+def _list_content(item: Item) -> tuple[str, ...]:
     """Return the content of an item as texts, without its JSON pointer."""
     match item:
         case TextItem():
@@ -187,7 +187,7 @@ def _content(item: Item) -> tuple[str, ...]:
         case DataItem():
             return ("data", json_text(item.value))
         case Medium():
-            source = _source(item.source)
+            source = _identify_source(item.source)
             return (item.kind, item.mime_type, item.filename or "", item.before or "", source)
         case Omission():
             return ("left out", item.what, item.code)
@@ -197,7 +197,7 @@ def _content(item: Item) -> tuple[str, ...]:
             return ("block", item.what, json_text(dict(item.forms)))
 
 
-def _source(source: MediumSource) -> str:
+def _identify_source(source: MediumSource) -> str:
     match source:
         case StoredBytes():
             return source.digest

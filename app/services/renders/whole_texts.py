@@ -1,7 +1,7 @@
-"""The whole texts of previews, for renderings with a `maxText` above the length of a preview.
+"""Reads the whole texts of previews, for renderings whose `maxText` is longer than a preview.
 
-A record has a *preview* of a long text: its beginning, its end, and the URI of the resource that
-has the whole text.
+A record has only a *preview* of a long text: its beginning, its end, and the URI of the resource
+with the whole text.
 """
 
 from collections.abc import Mapping, Sequence
@@ -15,7 +15,7 @@ from pagefault_dialects.text_windows import PREVIEW_LIMIT_CHARS
 from pagefault_dialects.texts.cuts import find_whole_text_uri, make_preview, measure_whole_text
 from pagefault_dialects.turns.text_limits import find_limited_results
 
-# The limit of all whole texts of one rendering. Further texts stay previews.
+# The limit of all whole texts of one rendering together. Further texts stay previews.
 _MAX_WHOLE_CHARS = 4_000_000
 
 
@@ -27,11 +27,22 @@ async def read_whole_texts(
     turns: Sequence[ComposedTurn],
     max_chars: int,
 ) -> Mapping[str, str]:
-    """Return the whole texts of previews in answers, up to `max_chars` characters, by preview.
+    """Return the whole texts of the previews in tool results.
 
-    A tool can return a text that looks like a preview of any resource. So a resource is used only
-    if its preview equals the text, and if it belongs to the session of the turns. If the turns have
-    no session, the resource must have none either.
+    A tool can return a text that looks like the preview of any resource. So a resource is only used
+    if the preview of its text equals the text in the turn, and if it belongs to the session of the
+    turns. If the turns have no session, the resource must have none either.
+
+    Args:
+        records: Finds resources.
+        blobs: Reads texts.
+        project_id: The project of the turns.
+        session_id: The session of the turns, if they belong to one.
+        turns: The turns.
+        max_chars: The maximum length of a whole text. Longer texts stay previews.
+
+    Returns:
+        The whole texts by preview.
 
     Raises:
         StoreUnavailableError: A store did not answer.
@@ -44,26 +55,26 @@ async def read_whole_texts(
     for text in (item.text for item in items if isinstance(item, TextItem)):
         uri, length = find_whole_text_uri(text), measure_whole_text(text)
         if uri is not None and length <= min(max_chars, free_chars) and text not in resource_ids:
-            # No resource has an empty id.
+            # An empty id is that of no resource.
             resource_ids[text] = parse_resource_id(uri) or ""
             free_chars -= length
     if not resource_ids:
         return {}
-    found = await records.read(
+    resources = await records.read(
         project_id,
         lambda unit: unit[ResourceRecords].find_in_session(set(resource_ids.values()), session_id),
     )
-    texts: dict[str, str] = {}
-    for text, resource_id in resource_ids.items():
-        resource = found.get(resource_id)
-        # A character has at most four bytes, so a longer file cannot have this preview.
-        if resource is None or resource.size_bytes > 4 * measure_whole_text(text):
+    whole_texts: dict[str, str] = {}
+    for preview, resource_id in resource_ids.items():
+        resource = resources.get(resource_id)
+        # A character has at most four bytes in UTF-8, so a larger file cannot have this preview.
+        if resource is None or resource.size_bytes > 4 * measure_whole_text(preview):
             continue
         try:
             data = await read_whole(blobs, project_id, resource.digest)
         except BlobMissingError:
             continue
-        whole = data.decode("utf-8", "replace")
-        if make_preview(whole, f"blob:{resource_id}") == text:
-            texts[text] = whole
-    return texts
+        whole_text = data.decode("utf-8", "replace")
+        if make_preview(whole_text, f"blob:{resource_id}") == preview:
+            whole_texts[preview] = whole_text
+    return whole_texts

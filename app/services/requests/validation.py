@@ -1,4 +1,4 @@
-"""Checks of request bodies, and of the existence of records."""
+"""Parses and validates request bodies, and raises an error for records that do not exist."""
 
 from collections.abc import Callable
 from typing import TypeAlias, TypeVar
@@ -15,14 +15,18 @@ _MAX_MEMBERS = 10_000
 _Item = TypeVar("_Item")
 _Model = TypeVar("_Model", bound=BaseModel)
 WriteCondition: TypeAlias = Callable[[str | None], None]
-"""Checks `If-Match` and `If-None-Match` before a write; raises PreconditionFailedError.
+"""Checks `If-Match` and `If-None-Match` before a write, and raises PreconditionFailedError.
 
-The argument is the digest of the stored version, or `None` if there is none.
+The argument is the digest of the stored version; `None` if nothing is stored.
 """
 
 
 def require_found(item: _Item | None, noun: str) -> _Item:
-    """Return a record, unless it is `None`. `noun` is its name in the text of the error.
+    """Return a record; raise an error if it is `None`.
+
+    Args:
+        item: The record that was looked up.
+        noun: The kind of the record, for the text of the error.
 
     Raises:
         NotFoundError: The record is `None`.
@@ -33,9 +37,12 @@ def require_found(item: _Item | None, noun: str) -> _Item:
 
 
 def read_value(body: bytes, limits: Limits, *, keeps_spelling: bool = False) -> JsonValue:
-    """Parse the JSON value of a body; see `parse_repaired_json` for lone surrogates.
+    """Parse the JSON value of a body, and replace lone surrogates by U+FFFD.
 
-    If `keeps_spelling` is set, numbers keep their spelling, such as `1.50`.
+    Args:
+        body: The body.
+        limits: The limits of depth and of the number of values.
+        keeps_spelling: True to keep the spelling of numbers, such as `1.50`.
 
     Raises:
         InvalidJsonError: The body is not JSON, is not UTF-8, or has a number that is not finite.
@@ -62,7 +69,7 @@ def read_object(
 
 
 def as_object(value: JsonValue) -> dict[str, JsonValue]:
-    """Return a JSON value, if it is an object.
+    """Return a JSON value that has to be an object.
 
     Raises:
         InvalidPayloadError: The value is not an object.
@@ -73,10 +80,10 @@ def as_object(value: JsonValue) -> dict[str, JsonValue]:
 
 
 def validate_model(model: type[_Model], value: JsonValue, sentence: str) -> _Model:
-    """Validate a JSON value of a request with a Pydantic model.
+    """Validate a JSON value of a request, and return it as an instance of a Pydantic model.
 
     Args:
-        model: The class of the result.
+        model: The class of the model.
         value: The value.
         sentence: The text of the error.
 

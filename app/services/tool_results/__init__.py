@@ -1,1 +1,1 @@
-"""Tool results: the three stages in a row, and the transaction at their end."""
+"""Tool results: runs the three stages one after the other, and writes the record."""

@@ -1,4 +1,4 @@
-"""Tool results: `ToolResults.ingest` stores one, and the other methods read them.
+"""Stores tool results as canonical records, and reads the records.
 
 This is the only module that chains the three stages: normalization, persistence and packaging.
 """
@@ -56,10 +56,10 @@ _NO_RESOURCES: Mapping[str, Resource] = MappingProxyType({})
 
 @dataclass(frozen=True, slots=True)
 class _Received(NormalizedRequest):
-    """A normalized request and its body."""
+    """A normalized request, with its body."""
 
     json: JsonStream[BlobDraft]
-    """The body."""
+    """The body, with its long strings in drafts."""
     body_bytes: int
     """The size of the body."""
 
@@ -79,11 +79,13 @@ class ToolResults:
 
     records: Records
     keepers: MediaKeepers
-    """Store media."""
+    """Makes the object that stores the media of a request."""
     bodies: StreamedBodies
     """Receives the bodies of requests."""
     messages: SessionMessages
+    """Prepares the messages with calls."""
     work: LargeWork
+    """Runs work on large bodies in threads."""
     limits: Limits
     metrics: IngestMetrics
     raw_results: RawResults
@@ -101,8 +103,10 @@ class ToolResults:
 
         Args:
             project_id: The caller's project.
-            body: The request's JSON text as it arrives, within the caller's limit.
-            idempotency_key: The key of the request. It makes a retry safe without a session.
+            body: The bytes of a `ToolResultRequest` as JSON, as they arrive. The caller limits
+                their number.
+            idempotency_key: The key that the client has chosen for the request. It makes a retry
+                safe if the result has no session.
             new_call: True to treat the call as new, even if `newCall` is not set in the body.
 
         Returns:
@@ -111,10 +115,10 @@ class ToolResults:
 
         Raises:
             InvalidJsonError, InvalidPayloadError, PayloadTooLargeError: The body is invalid or too
-                large; nothing was stored.
+                large. Nothing was stored.
             ConflictError: This call of the session has another result.
-            StoreUnavailableError: A store did not answer; nothing is visible. Send the request
-                again.
+            StoreUnavailableError: A store did not answer. No record was written, so the request can
+                be sent again.
         Source: spec 002, "Storage & History".
         """
         async with self._receive(project_id, body) as received:
@@ -128,11 +132,11 @@ class ToolResults:
             async with idempotency.claim(call, utc_now()) as answer_id:
                 if answer_id is not None:
                     return IngestOutcome(await self.get(project_id, answer_id), is_new=False)
-                ingested = await self._ingest(project_id, received, call)
-                if not ingested.is_new:
+                outcome = await self._ingest(project_id, received, call)
+                if not outcome.is_new:
                     # The session had this result already, so no commit has recorded the key.
-                    await idempotency.record_existing_answer(call, ingested.result.tool_result_id)
-                return ingested
+                    await idempotency.record_existing_answer(call, outcome.result.tool_result_id)
+                return outcome
 
     async def prepare(
         self,
@@ -141,16 +145,16 @@ class ToolResults:
         *,
         further_resources: Mapping[str, Resource] = _NO_RESOURCES,
     ) -> PreparedResult:
-        """Store the media of a result, and return it. The caller's transaction appends it.
+        """Run the three stages for a result, and return it. The caller appends it in a transaction.
 
         Args:
             project_id: The caller's project.
             body: See `ingest`.
-            further_resources: Resources of the project, by id, that the result may refer to in
-                addition to those of its session.
+            further_resources: Resources of the project, by id, to which the result may refer in
+                addition to the resources of its session.
 
         Raises:
-            Exception: See `ingest`; nothing is visible.
+            Exception: See `ingest`.
         """
         async with self._receive(project_id, body) as received:
             resources = await self.records.read(
@@ -164,6 +168,7 @@ class ToolResults:
     async def _receive(
         self, project_id: str, body: AsyncIterator[bytes]
     ) -> AsyncIterator[_Received]:
+        """Receive a body and normalize its result; discard its drafts at the end of the block."""
         async with self.bodies.receive(project_id, body) as received:
             if received.is_quick:
                 yield self._normalize(received)
@@ -171,7 +176,7 @@ class ToolResults:
                 yield await self.work.run(received.bytes_in_memory, self._normalize, received)
 
     async def get(self, project_id: str, tool_result_id: str) -> StoredToolResult:
-        """Return the record with this id.
+        """Return a record by its id.
 
         Raises:
             NotFoundError: The project has no such record.
@@ -194,7 +199,16 @@ class ToolResults:
     async def list(
         self, project_id: str, *, session_id: str | None, cursor: str | None, limit: int
     ) -> tuple[Sequence[StoredToolResult], str | None]:
-        """Return up to `limit` records, newest first, and the next cursor.
+        """Return up to `limit` records, the newest first, and the cursor for the next records.
+
+        Args:
+            project_id: The caller's project.
+            session_id: The session of the records; `None` for all records of the project.
+            cursor: The cursor that the call for the records before these has returned.
+            limit: The maximum number of records.
+
+        Returns:
+            The records, and the cursor; `None` if there are no further records.
 
         Raises:
             InvalidCursorError: The cursor belongs to another list.
@@ -202,17 +216,18 @@ class ToolResults:
         before_id = None
         if cursor is not None:
             before_id = str(decode_cursor("tool-results", cursor, (str,))[0])
-        found = await self.records.read(
+        results = await self.records.read(
             project_id,
             lambda unit: unit[ToolResultRecords].list_tool_results(
                 session_id, before_id=before_id, limit=limit + 1
             ),
         )
-        if len(found) <= limit:
-            return found, None
-        return found[:limit], encode_cursor("tool-results", found[limit - 1].tool_result_id)
+        if len(results) <= limit:
+            return results, None
+        return results[:limit], encode_cursor("tool-results", results[limit - 1].tool_result_id)
 
     def _normalize(self, body: ReceivedBody) -> _Received:
+        """Run stage one on a received body."""
         json = body.finish()
         with self.metrics.stage("normalization"):
             result = normalize_streamed(json, self._parse, body.reserve_text)
@@ -227,6 +242,7 @@ class ToolResults:
     async def _ingest(
         self, project_id: str, received: _Received, call: IdempotentCall | None
     ) -> IngestOutcome:
+        """Run stages two and three, and write the record in one transaction; see `ingest`."""
         session_resources: Mapping[str, Resource] = {}
         if received.needs_stores:
             # If the result exists already, its media are not stored again.
@@ -242,23 +258,23 @@ class ToolResults:
         prepared = await self._persist_and_package(project_id, received, session_resources)
 
         def write(unit: UnitOfWork) -> IngestOutcome:
-            ingested = prepared.append(unit)
+            outcome = prepared.append(unit)
             if call is not None:
                 record_answer = Idempotency(self.records).record_answer
                 record_answer(unit, call, prepared.result.tool_result_id)
-            return ingested
+            return outcome
 
         with self.metrics.stage("commit"):
             try:
-                ingested = await self.records.write(project_id, write, is_alone=prepared.is_long)
+                outcome = await self.records.write(project_id, write, is_alone=prepared.is_long)
             except AlreadyAnsweredError as exc:
-                ingested = IngestOutcome(exc.existing, is_new=False)
+                outcome = IngestOutcome(exc.existing, is_new=False)
             else:
                 reach_crash_point(CrashPoint.RESULT_COMMITTED)
         self.metrics.count_saved(
-            bytes_in=received.body_bytes, bytes_kept=len(ingested.result.sanitized)
+            bytes_in=received.body_bytes, bytes_kept=len(outcome.result.sanitized)
         )
-        return ingested
+        return outcome
 
     async def _persist_and_package(
         self,
@@ -266,7 +282,7 @@ class ToolResults:
         received: _Received,
         session_resources: Mapping[str, Resource],
     ) -> PreparedResult:
-        """Run the two stages after normalization: persistence and packaging."""
+        """Run stages two and three, and keep the raw result for listeners in debug mode."""
         call_message = await self._prepare_call_message(project_id, received.request)
         now = utc_now()
         with self.metrics.stage("persistence"):
@@ -283,7 +299,8 @@ class ToolResults:
             prepared = replace(prepared, call_message=call_message)
         size_bytes = received.body_bytes
         if self.raw_results.is_wanted(project_id, size_bytes=size_bytes):
-            # Listeners get the value as the tool returned it, so without placeholders.
+            # Listeners get the result as the tool returned it, so the body is parsed again without
+            # placeholders.
             request = await self.work.run(
                 size_bytes, load_whole_request, received.json, received.request, self._parse
             )
@@ -310,6 +327,7 @@ class ToolResults:
     def _package(
         self, persisted: PersistedToolResult, received: _Received, now: datetime
     ) -> PreparedResult:
+        """Run stage three: build the record and its bytes."""
         request = received.request
         with self.metrics.stage("packaging"):
             sanitized = build_sanitized_tool_result(
@@ -331,12 +349,13 @@ class ToolResults:
 
 
 def _find_existing(unit: UnitOfWork, received: _Received) -> StoredToolResult | None:
+    """Return the record of an equal request; see `find_result_position` for the error."""
     existing = find_result_position(unit, received.request, received.identity).existing
     return None if existing is None else unit[ToolResultRecords].find(existing.entry_id)
 
 
 def _find_session_resources(unit: UnitOfWork, received: _Received) -> dict[str, Resource]:
-    """Return the resources of the session that the result refers to, by id."""
+    """Return those resources of the session to which the result refers, by id."""
     session_id = received.request.session_id
     resource_ids = {
         part.resource_id
