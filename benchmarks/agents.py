@@ -22,7 +22,7 @@ import httpx
 
 from benchmarks.figures import Figure, Scale, WrongAnswerError, ratio_at_most, value_at_most
 from benchmarks.live_server import serving
-from pagefault_dialects.pages.sizes import image_tokens, text_tokens
+from pagefault_dialects.pages.sizes import estimate_image_tokens, estimate_text_tokens
 from tests.kit.media import b64, jpeg
 from tests.kit.process import COMMAND, ROOT, environment
 
@@ -226,6 +226,8 @@ def _content(number: int) -> list[Json]:
 
 def _counted(content: list[Json]) -> int:
     return sum(
-        image_tokens(*_SIDE) if block["type"] == "image" else text_tokens(block["text"])
+        estimate_image_tokens(*_SIDE)
+        if block["type"] == "image"
+        else estimate_text_tokens(block["text"])
         for block in content
     )

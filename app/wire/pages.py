@@ -35,7 +35,7 @@ from pagefault_dialects.model.page import (
 )
 from pagefault_dialects.model.page_vectors import Embedding, Timestamps
 from pagefault_dialects.model.render_options import JsonPiece, joined_pieces
-from pagefault_dialects.pages.detail import ManifestEntry, manifest_line
+from pagefault_dialects.pages.detail import ManifestEntry, format_manifest_line
 from pagefault_dialects.pages.page_blocks import PageBlocks
 from pagefault_dialects.pages.sizes import body_size_bytes, estimate_tokens
 
@@ -307,7 +307,7 @@ def encode_manifest(
             importance=entry.fields.importance,
             pinned=entry.fields.pinned,
             size_tokens=entry.size_tokens,
-            line=manifest_line(entry.page_id, entry.fields, entry.levels, entry.size_tokens),
+            line=format_manifest_line(entry.page_id, entry.fields, entry.levels, entry.size_tokens),
         )
         for entry in entries
     )

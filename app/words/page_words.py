@@ -2,7 +2,7 @@
 
 from app.words.search_terms import SearchableText
 from pagefault_dialects.model.page import Body, Page
-from pagefault_dialects.pages.page_text import page_texts
+from pagefault_dialects.pages.page_text import list_page_texts
 
 
 def searchable_text(page: Page, text: str | None) -> SearchableText:
@@ -15,5 +15,5 @@ def searchable_text(page: Page, text: str | None) -> SearchableText:
     body = page.full
     if text is not None:
         body = Body("text" if page.fields.modality == "text" else "json", text)
-    heading, words = page_texts(page.fields, body.kind, body.value)
+    heading, words = list_page_texts(page.fields, body.kind, body.value)
     return SearchableText(heading=tuple(heading), text=tuple(words))

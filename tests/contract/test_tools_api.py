@@ -17,7 +17,7 @@ from openai.types.chat import ChatCompletionToolParam
 from openai.types.responses import FunctionToolParam
 from pydantic import TypeAdapter
 
-from pagefault_dialects.pages.sizes import text_tokens
+from pagefault_dialects.pages.sizes import estimate_text_tokens
 from pagefault_dialects.targets.table import TARGETS
 from pagefault_dialects.targets.tokens import count_tokens
 from tests.contract.render_requests import Json, all_words, read_rendering, rendering, shows
@@ -87,7 +87,7 @@ class TestDefinitions:
     def test_definitions_are_short(self, shared_client: httpx.Client) -> None:
         for target in TARGETS:
             spelled = json.dumps(tools(shared_client, target), separators=(",", ":"))
-            assert text_tokens(spelled) <= 1_200
+            assert estimate_text_tokens(spelled) <= 1_200
 
     @pytest.mark.slow
     def test_openai_and_langchain_take_them(self, shared_client: httpx.Client) -> None:

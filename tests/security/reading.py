@@ -48,9 +48,9 @@ from pagefault_dialects.model.page import Body, Modality, Page, PageFields
 from pagefault_dialects.pages.levels import derive_levels
 from pagefault_dialects.pages.one_line import one_line, quote, quote_short, without_base64
 from pagefault_dialects.pages.page_blocks import page_blocks
-from pagefault_dialects.pages.page_text import page_texts
-from pagefault_dialects.pages.sizes import page_tokens
-from pagefault_dialects.pages.typed_content import page_json
+from pagefault_dialects.pages.page_text import list_page_texts
+from pagefault_dialects.pages.sizes import estimate_page_tokens
+from pagefault_dialects.pages.typed_content import write_page_json
 from pagefault_dialects.targets.base64_leaves import json_pieces
 from pagefault_dialects.text_windows import parse_line_range, without_lone_surrogates
 from pagefault_dialects.texts.cuts import (
@@ -185,11 +185,11 @@ def _page(modality: Modality, body: Body, **said: object) -> None:
     fields = PageFields.model_validate({"modality": modality, "metadata": {}, **said})
     levels = derive_levels("p", fields, body, reduced_image=None, supplied={}, text=None)
     page = Page("p", fields, body, levels)
-    page_tokens(page)
-    page_texts(fields, body.kind, body.value)
+    estimate_page_tokens(page)
+    list_page_texts(fields, body.kind, body.value)
     for level in page.existing_levels:
         page_blocks(page, level, image_url=None)
-        page_json(page, level, max_chars=1_000, offset=500)
+        write_page_json(page, level, max_chars=1_000, offset=500)
 
 
 def _text_page(text: str) -> None:

@@ -43,7 +43,7 @@ from pagefault_dialects.model.client_ids import CLIENT_ID
 from pagefault_dialects.model.page import Level, LevelInput, PageForm
 from pagefault_dialects.model.render_options import ImageDetail, Rendering
 from pagefault_dialects.pages.one_line import quote, quote_short
-from pagefault_dialects.pages.typed_content import failure_json
+from pagefault_dialects.pages.typed_content import write_failure_json
 from pagefault_dialects.texts.cuts import cut_short
 from pagefault_dialects.turns.page_turns import PageFaultCall
 
@@ -185,7 +185,7 @@ def make_failure_members(page_id: str, error: str, tool_call_id: str | None) -> 
         "error": error,
         "role": "tool",
         "tool_call_id": tool_call_id,
-        "content": failure_json(short_id, error),
+        "content": write_failure_json(short_id, error),
     }
 
 

@@ -14,7 +14,7 @@ from app.stores.records.records import Records
 from app.stores.records.sessions import SessionRecords
 from app.stores.records.unit_of_work import UnitOfWork
 from pagefault_dialects.model.page import Level, ManifestPosition, StoredPage
-from pagefault_dialects.pages.detail import ManifestEntry, manifest_lines, manifest_text
+from pagefault_dialects.pages.detail import ManifestEntry, format_manifest_lines, write_manifest
 from pagefault_dialects.targets.tokens import count_tokens
 
 _PAGES_AT_ONCE = 200
@@ -22,7 +22,7 @@ _PAGES_AT_ONCE = 200
 _MAX_TEXT_PAGES = 10_000
 
 # The text around the lines, with the note about further pages. Its tokens count as well.
-_FRAME_TEXT = manifest_text([], following=10_000)
+_FRAME_TEXT = write_manifest([], following=10_000)
 
 CountTokens = Callable[[str], int]
 """Returns the number of tokens of a text."""
@@ -46,7 +46,7 @@ class Manifest:
     @property
     def text(self) -> str:
         """The lines, and the number of pages after them, as a text for a model."""
-        return manifest_text(self.entries, following=self.following)
+        return write_manifest(self.entries, following=self.following)
 
 
 @dataclass(frozen=True, slots=True)
@@ -158,7 +158,9 @@ def _take_fitting(
         fields, size_tokens = read_fields(descriptor), descriptor["size_tokens"]
         entry = ManifestEntry(page.page_id, fields, levels, size_tokens)
         if remaining_tokens is not None:
-            remaining_tokens -= count("".join(f"{line}\n" for line in manifest_lines([entry])))
+            remaining_tokens -= count(
+                "".join(f"{line}\n" for line in format_manifest_lines([entry]))
+            )
             if remaining_tokens < 0 and len(fitting) >= min_pages:
                 break
         fitting.append(entry)

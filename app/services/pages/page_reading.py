@@ -17,9 +17,9 @@ from app.services.pages.stored_pages import read_descriptor, read_updated_at
 from app.wire.pages import encode_blocks, encode_content, encode_level, encode_page_pieces
 from pagefault_dialects.model.page import Level, MediaForm
 from pagefault_dialects.model.render_options import Rendering, rendering_of
-from pagefault_dialects.pages.detail import page_detail
+from pagefault_dialects.pages.detail import write_page_detail
 from pagefault_dialects.pages.page_blocks import PageBlocks
-from pagefault_dialects.pages.typed_content import typed_content
+from pagefault_dialects.pages.typed_content import build_typed_content
 from pagefault_dialects.texts.json_strings import MediaMarks
 
 
@@ -63,7 +63,7 @@ class PageReading(PageViews):
         return await self._render(
             view,
             marks,
-            lambda: encode_content(typed_content(view.page, view.level, base64=base64)),
+            lambda: encode_content(build_typed_content(view.page, view.level, base64=base64)),
         )
 
     async def blocks(
@@ -109,7 +109,7 @@ class PageReading(PageViews):
         view = await self.view(project_id, page_id, None)
         stored = view.stored
         return await anyio.to_thread.run_sync(
-            lambda: page_detail(
+            lambda: write_page_detail(
                 view.page,
                 version=stored.version,
                 created_at=stored.created_at,

@@ -35,7 +35,7 @@ from pagefault_dialects.model.resource import Damage, parse_resource_id
 from pagefault_dialects.pages.effective_level import effective_level, find_attached_image
 from pagefault_dialects.pages.one_line import quote
 from pagefault_dialects.pages.page_blocks import PageBlocks, page_blocks
-from pagefault_dialects.pages.typed_content import page_json
+from pagefault_dialects.pages.typed_content import write_page_json
 from pagefault_dialects.texts.cuts import Excerpt, take_excerpt
 from pagefault_dialects.texts.json_strings import MediaMarks
 
@@ -363,4 +363,6 @@ def _make_cut_notice(page_id: str, max_tokens: int, is_full: bool, offset: int) 
 
 def page_view_json(view: PageView, options: BlocksOptions) -> str:
     """Return the JSON text of a page for a model: `{success, page_id, …}`."""
-    return page_json(view.page, view.level, max_chars=options.max_chars, offset=options.offset)
+    return write_page_json(
+        view.page, view.level, max_chars=options.max_chars, offset=options.offset
+    )

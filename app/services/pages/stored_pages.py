@@ -19,7 +19,7 @@ from pagefault_dialects.model.page import (
     StoredPage,
     StoredRepresentation,
 )
-from pagefault_dialects.pages.page_text import page_texts
+from pagefault_dialects.pages.page_text import list_page_texts
 
 # Stored JSON was checked against the limits when it was written.
 _MAX_DEPTH = 10_000
@@ -76,7 +76,7 @@ def read_searched_texts(stored: StoredPage) -> list[str]:
     kind: BodyKind = "text" if is_text else parse_stored_json(stored.body)["kind"]
     descriptor = parse_stored_json(stored.descriptor)
     if descriptor["scenes"] or descriptor["metadata"].get("scenes") or kind == "json":
-        heading, words = page_texts(
+        heading, words = list_page_texts(
             read_fields(read_descriptor(stored)), kind, read_content(stored)
         )
         return heading + words

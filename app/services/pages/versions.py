@@ -24,7 +24,7 @@ from pagefault_dialects.model.page import (
     StoredRepresentation,
 )
 from pagefault_dialects.model.resource import parse_resource_id
-from pagefault_dialects.pages.sizes import body_size_bytes, page_tokens
+from pagefault_dialects.pages.sizes import body_size_bytes, estimate_page_tokens
 
 PAGE = "page"
 """The `owner_kind` of links from pages to resources."""
@@ -135,7 +135,9 @@ def _make_descriptor(page: Page, stamp: Stamp) -> dict[str, JsonValue]:
         "levels": [int(level) for level in page.existing_levels],
         "media": _dump_media(page.full.media),
         "size_bytes": body_size_bytes(page.full),
-        "size_tokens": max(page_tokens(page).values(), default=0) if tokens is None else tokens,
+        "size_tokens": max(estimate_page_tokens(page).values(), default=0)
+        if tokens is None
+        else tokens,
         "created_at": rfc3339(stamp.created_at),
         "updated_at": rfc3339(stamp.updated_at),
         "version": stamp.version,

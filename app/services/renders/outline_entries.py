@@ -29,7 +29,7 @@ from pagefault_dialects.model.conversation import (
     SyntheticNote,
     TextItem,
 )
-from pagefault_dialects.pages.sizes import image_tokens, text_tokens
+from pagefault_dialects.pages.sizes import estimate_image_tokens, estimate_text_tokens
 
 _AUTHOR_MEMBER = b'"author"'
 _AG_UI = "ag-ui"
@@ -78,7 +78,9 @@ def summarize_entry(
         files=media["binary"] + media["text"],
         bytes=entry_size_bytes(entry),
         tokens_est=sum(map(_estimate_tokens, items))
-        + sum(text_tokens(json_text(call.arguments)) for turn in turns for call in turn.calls),
+        + sum(
+            estimate_text_tokens(json_text(call.arguments)) for turn in turns for call in turn.calls
+        ),
         fingerprint=compute_fingerprint(turns),
         model=next((native.model for native in native_messages if native.model), None),
         parent_call=_find_member(native_messages, "parent_tool_use_id"),
@@ -139,12 +141,12 @@ def _get_text(item: Item) -> str:
 
 
 def _estimate_tokens(item: Item) -> int:
-    tokens = text_tokens(_get_text(item))
+    tokens = estimate_text_tokens(_get_text(item))
     match item:
         case DataItem():
-            return text_tokens(json_text(item.value))
+            return estimate_text_tokens(json_text(item.value))
         case Medium() if item.kind == "image":
-            return tokens + image_tokens(item.hints.width, item.hints.height)
+            return tokens + estimate_image_tokens(item.hints.width, item.hints.height)
         case _:
             return tokens
 

@@ -118,7 +118,7 @@ def _select_use() -> Select[Any]:
 
 
 def _image_tokens() -> ColumnElement[Any]:
-    """Select the tokens of an image, as `image_tokens` counts them."""
+    """Select the tokens of an image, as `estimate_image_tokens` counts them."""
     width, height = (
         cast(func.coalesce(side, 0), BigInteger) for side in (resources.c.width, resources.c.height)
     )

@@ -16,13 +16,13 @@ from packages.dialects.tests.pages.page_factory import (
     text,
 )
 from pagefault_dialects.model.page import Body, Page
-from pagefault_dialects.pages.detail import page_detail
+from pagefault_dialects.pages.detail import write_page_detail
 
 CREATED = datetime(2026, 1, 2, 3, 4, 5, tzinfo=UTC)
 
 
 def detail(page: Page) -> str:
-    return page_detail(
+    return write_page_detail(
         page,
         version=2,
         created_at=CREATED,
@@ -75,7 +75,7 @@ def test_every_known_field_has_a_line() -> None:
         provenance=["a", "b"],
         mime_type="video/mp4",
     )
-    detail_text = page_detail(
+    detail_text = write_page_detail(
         page,
         version=1,
         created_at=CREATED,

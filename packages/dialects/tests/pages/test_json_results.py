@@ -18,7 +18,7 @@ from packages.dialects.tests.pages.page_factory import (
 from pagefault_dialects.json.values import JsonValue
 from pagefault_dialects.model.page import Body, Level, Page
 from pagefault_dialects.pages.page_blocks import page_blocks
-from pagefault_dialects.pages.typed_content import failure_json, page_json
+from pagefault_dialects.pages.typed_content import write_failure_json, write_page_json
 
 NO_WORDS = {"type": "audio", "transcript": None, "timestamps": None, "duration_seconds": None}
 
@@ -57,7 +57,7 @@ CASES: dict[str, tuple[Page, int, JsonValue]] = {
 @pytest.mark.parametrize(("page", "level", "content"), CASES.values(), ids=CASES)
 def test_page_is_one_json_string(page: Page, level: int, content: JsonValue) -> None:
     representation = page.at(Level(level))
-    assert json.loads(page_json(page, Level(level))) == {
+    assert json.loads(write_page_json(page, Level(level))) == {
         "success": True,
         "page_id": "p",
         "content": content,
@@ -87,13 +87,13 @@ CUT: dict[str, tuple[Page, JsonValue, int]] = {
 
 @pytest.mark.parametrize(("page", "content", "total_chars"), CUT.values(), ids=CUT)
 def test_cut_page_has_the_next_offset(page: Page, content: JsonValue, total_chars: int) -> None:
-    document = json.loads(page_json(page, Level.FULL, max_chars=2))
+    document = json.loads(write_page_json(page, Level.FULL, max_chars=2))
     assert (document["content"], document["truncated"]) == (content, True)
     assert (document["total_chars"], document["next_offset"]) == (total_chars, 2)
 
 
 def test_last_piece_is_not_truncated() -> None:
-    document = json.loads(page_json(make_page("p", text("Hello")), Level.FULL, offset=3))
+    document = json.loads(write_page_json(make_page("p", text("Hello")), Level.FULL, offset=3))
     assert (document["content"], document["truncated"], document["next_offset"]) == (
         "lo",
         False,
@@ -102,7 +102,7 @@ def test_last_piece_is_not_truncated() -> None:
 
 
 def _read(page: Page, max_chars: int | None, offset: int = 0) -> JsonValue:
-    return json.loads(page_json(page, Level.FULL, max_chars=max_chars, offset=offset))
+    return json.loads(write_page_json(page, Level.FULL, max_chars=max_chars, offset=offset))
 
 
 SCENES = [{"summary": f"Scene {number}", "start": number} for number in range(3_000)]
@@ -178,14 +178,14 @@ def test_json_and_blocks_agree_on_left_out_content(
 ) -> None:
     if page.fields.modality == "image":
         return
-    document = json.loads(page_json(page, level, max_chars=max_chars))
+    document = json.loads(write_page_json(page, level, max_chars=max_chars))
     blocks = page_blocks(page, level, image_url=None, cut=cut_to(max_chars))
     assert document["truncated"] >= blocks.truncated
     assert document.get("total_chars", blocks.total_chars) == blocks.total_chars
 
 
 def test_failure_is_one_json_string() -> None:
-    assert failure_json('p"', "There is no such page.") == (
+    assert write_failure_json('p"', "There is no such page.") == (
         '{"success":false,"page_id":"p\\"","error":"There is no such page."}'
     )
 
@@ -193,6 +193,6 @@ def test_failure_is_one_json_string() -> None:
 @pytest.mark.slow
 @given(page=pages(), level=st.sampled_from(Level), max_chars=st.none() | st.integers(1, 99))
 def test_every_page_is_json_without_bytes(page: Page, level: Level, max_chars: int | None) -> None:
-    written = page_json(page, level, max_chars=max_chars)
+    written = write_page_json(page, level, max_chars=max_chars)
     assert json.loads(written)["success"] is True
     assert BASE64[:40] not in written

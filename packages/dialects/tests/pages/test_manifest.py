@@ -4,7 +4,7 @@ from hypothesis import given
 from packages.dialects.tests.pages.page_factory import BASE64, DATA_URI, FOX, pages
 from pagefault_dialects.json.values import JsonValue
 from pagefault_dialects.model.page import Level, Page, PageFields
-from pagefault_dialects.pages.detail import ManifestEntry, manifest_line, manifest_text
+from pagefault_dialects.pages.detail import ManifestEntry, format_manifest_line, write_manifest
 
 LEVELS = [Level.FULL, Level.ABSTRACT, Level.REFERENCE]
 
@@ -52,18 +52,19 @@ LINES = {
 
 @pytest.mark.parametrize(("known", "line"), LINES.values(), ids=LINES)
 def test_page_is_one_line(known: PageFields, line: str) -> None:
-    assert manifest_line("img_001", known, LEVELS, 258) == line
+    assert format_manifest_line("img_001", known, LEVELS, 258) == line
 
 
 def test_unknown_fields_are_left_out() -> None:
     assert (
-        manifest_line("t", fields(modality="text"), [], None) == "- t (text, artifact, no content)"
+        format_manifest_line("t", fields(modality="text"), [], None)
+        == "- t (text, artifact, no content)"
     )
 
 
 def test_manifest_counts_the_pages_that_it_leaves_out() -> None:
     entries = [ManifestEntry(page_id, fields(), [Level.REFERENCE], 1) for page_id in "ab"]
-    assert manifest_text(entries, following=3) == (
+    assert write_manifest(entries, following=3) == (
         'Memory pages. Use page_fault("ID", target_level=0) for full content.\n'
         "- a (image, artifact, REFERENCE, ~1 tokens)\n"
         "- b (image, artifact, REFERENCE, ~1 tokens)\n"
@@ -72,13 +73,13 @@ def test_manifest_counts_the_pages_that_it_leaves_out() -> None:
 
 
 def test_empty_manifest_has_a_line() -> None:
-    assert manifest_text([]) == "No memory pages."
+    assert write_manifest([]) == "No memory pages."
 
 
 @pytest.mark.slow
 @given(page=pages())
 def test_line_has_no_line_break_and_no_base64(page: Page) -> None:
-    line = manifest_line(page.page_id, page.fields, page.existing_levels, 10**9)
+    line = format_manifest_line(page.page_id, page.fields, page.existing_levels, 10**9)
     assert len(f".{line}.".splitlines()) == 1
     assert len(line) <= 200
     assert BASE64[:40] not in line

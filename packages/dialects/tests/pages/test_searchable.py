@@ -6,7 +6,7 @@ from hypothesis import given
 from packages.dialects.tests.pages.page_factory import JSON_VALUES
 from pagefault_dialects.json.values import JsonValue
 from pagefault_dialects.model.page import BodyKind, PageFields
-from pagefault_dialects.pages.page_text import page_texts, readable_texts
+from pagefault_dialects.pages.page_text import list_page_texts, readable_texts
 
 READ = {
     "keys, texts and numbers in order": (
@@ -69,8 +69,8 @@ INDEXED: dict[str, tuple[BodyKind, JsonValue, list[str]]] = {
 def test_all_texts_of_a_page_are_searched(
     kind: BodyKind, content: JsonValue, texts: list[str]
 ) -> None:
-    assert page_texts(FIELDS, kind, content) == (["A hint"], [*SAID, *texts])
+    assert list_page_texts(FIELDS, kind, content) == (["A hint"], [*SAID, *texts])
 
 
 def test_page_without_words_has_no_texts() -> None:
-    assert page_texts(PageFields.model_validate({}), "none", None) == ([], [])
+    assert list_page_texts(PageFields.model_validate({}), "none", None) == ([], [])

@@ -14,10 +14,10 @@ from packages.dialects.tests.pages.page_factory import (
 from pagefault_dialects.model.page import Body, Level, Page, PageMedia
 from pagefault_dialects.pages.sizes import (
     body_size_bytes,
+    estimate_image_tokens,
+    estimate_page_tokens,
     estimate_tokens,
-    image_tokens,
     is_longer,
-    page_tokens,
 )
 
 STORED_TEXT = Body(
@@ -63,12 +63,12 @@ def test_fields_describe_the_target_of_an_address() -> None:
 @pytest.mark.parametrize("body", [RECORDING, Body("url", "https://cdn/x.mp4")])
 def test_recording_without_words_costs_its_reference(body: Body) -> None:
     page = make_page("v", body, modality="video")
-    assert page_tokens(page)[Level.FULL] >= estimate_tokens(body, page.fields) > 0
+    assert estimate_page_tokens(page)[Level.FULL] >= estimate_tokens(body, page.fields) > 0
 
 
 def test_recording_costs_its_words() -> None:
     page = make_page("a", RECORDING, modality="audio", transcript="x" * 4_000)
-    assert page_tokens(page) == {
+    assert estimate_page_tokens(page) == {
         Level.FULL: 1_000,
         Level.REDUCED: 1_000,
         Level.ABSTRACT: 200,
@@ -79,7 +79,7 @@ def test_recording_costs_its_words() -> None:
 @pytest.mark.slow
 @given(page=pages())
 def test_higher_level_never_costs_more(page: Page) -> None:
-    costs = list(page_tokens(page).values())
+    costs = list(estimate_page_tokens(page).values())
     assert costs == sorted(costs, reverse=True)
 
 
@@ -93,7 +93,7 @@ def test_higher_level_never_costs_more(page: Page) -> None:
 def test_image_costs_a_token_for_750_pixels(
     width: int | None, height: int | None, tokens: int
 ) -> None:
-    assert image_tokens(width, height) == tokens
+    assert estimate_image_tokens(width, height) == tokens
 
 
 @pytest.mark.parametrize(
@@ -130,5 +130,5 @@ def test_body_is_longer_than_the_one_below_it(body: Body, below: Body, expected:
     ],
 )
 def test_existing_levels_of_a_page_cost_tokens(page: Page, tokens: dict[Level, int]) -> None:
-    found = page_tokens(page)
+    found = estimate_page_tokens(page)
     assert (found, list(found)) == (tokens, sorted(tokens))

@@ -28,7 +28,7 @@ from pagefault_dialects.model.page import (
     TextContent,
     VideoContent,
 )
-from pagefault_dialects.pages.typed_content import typed_content
+from pagefault_dialects.pages.typed_content import build_typed_content
 
 
 def image(
@@ -178,7 +178,7 @@ CASES: dict[str, tuple[Page, int, str | None, PageContent]] = {
 def test_content_is_of_the_pages_modality(
     page: Page, level: int, base64: str | None, content: PageContent
 ) -> None:
-    assert typed_content(page, Level(level), base64=base64) == content
+    assert build_typed_content(page, Level(level), base64=base64) == content
 
 
 @pytest.mark.parametrize(
@@ -198,14 +198,14 @@ def test_embedding_is_a_list_of_finite_numbers(
     embedding: JsonValue, expected: tuple[float, ...] | None
 ) -> None:
     page = make_page("i", IMAGE, modality="image", metadata={"embedding": embedding})
-    content = typed_content(page, Level.FULL, base64=None)
+    content = build_typed_content(page, Level.FULL, base64=None)
     assert isinstance(content, ImageContent)
     assert content.embedding == expected
 
 
 def test_timestamps_are_returned_with_audio() -> None:
     page = make_page("a", RECORDING, modality="audio", metadata={"timestamps": [{"t": 0.0}, 1]})
-    content = typed_content(page, Level.FULL, base64=None)
+    content = build_typed_content(page, Level.FULL, base64=None)
     assert isinstance(content, AudioContent)
     assert content.timestamps == ({"t": 0.0}, 1)
 
@@ -213,7 +213,7 @@ def test_timestamps_are_returned_with_audio() -> None:
 @pytest.mark.slow
 @given(page=pages(), level=st.sampled_from(Level))
 def test_media_are_returned_only_at_full_and_reduced(page: Page, level: Level) -> None:
-    content = typed_content(page, level, base64=BASE64)
+    content = build_typed_content(page, level, base64=BASE64)
     has_medium = isinstance(content, ImageContent | VideoContent) and content.url is not None
     has_bytes = isinstance(content, ImageContent) and content.base64 is not None
     assert not (has_medium or has_bytes) or level <= Level.REDUCED
@@ -222,4 +222,4 @@ def test_media_are_returned_only_at_full_and_reduced(page: Page, level: Level) -
 @pytest.mark.slow
 @given(page=pages())
 def test_reference_is_always_text(page: Page) -> None:
-    assert isinstance(typed_content(page, Level.REFERENCE, base64=None), TextContent)
+    assert isinstance(build_typed_content(page, Level.REFERENCE, base64=None), TextContent)

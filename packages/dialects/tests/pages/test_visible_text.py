@@ -17,7 +17,7 @@ from packages.dialects.tests.pages.page_factory import (
 from pagefault_dialects.model.page import AudioContent, Body, Level, Page, PageContent, VideoContent
 from pagefault_dialects.pages.page_blocks import page_blocks
 from pagefault_dialects.pages.page_text import image_text, visible_text
-from pagefault_dialects.pages.typed_content import typed_content
+from pagefault_dialects.pages.typed_content import build_typed_content
 
 # The FULL, REDUCED and ABSTRACT texts of an image without an attached medium.
 CAPTIONS: dict[str, tuple[Page, list[str | None]]] = {
@@ -186,7 +186,7 @@ TYPED: dict[str, tuple[Page, Level, PageContent]] = {
 def test_typed_content_is_the_body_of_the_level(
     page: Page, level: Level, content: PageContent
 ) -> None:
-    assert typed_content(page, level, base64=None) == content
+    assert build_typed_content(page, level, base64=None) == content
 
 
 @given(page=pages())

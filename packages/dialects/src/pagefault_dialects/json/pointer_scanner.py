@@ -76,6 +76,11 @@ def scan_pointer(text: str, names: tuple[str, ...], limits: ScanLimits) -> Scann
     The whole text is read. Lone surrogates are repaired, and the last value of a repeated key is
     returned.
 
+    Args:
+        text: The JSON text.
+        names: The names and indexes of the pointer, as `parse_json_pointer` returns them.
+        limits: The limits of the text and of the result.
+
     Raises:
         InvalidJsonError: The text is invalid JSON.
         PayloadTooLargeError: The text is nested too deeply, or has too many values.
@@ -169,7 +174,7 @@ class _Scan:
                     remaining = max_members - len(first_members)
                     first_members += [*_iterate_members(piece, length)][:remaining]
                 length += len(piece)
-                size_bytes += _size_bytes(piece)
+                size_bytes += _measure_members(piece)
             lengths[container.start] = length
             # The brackets, and the commas between members.
             size_bytes += 2 + max(0, length - 1)
@@ -193,7 +198,7 @@ def _iterate_members(piece: Any, start: int) -> Iterator[tuple[str | int, Any]]:
     yield from piece.items() if isinstance(piece, dict) else enumerate(piece, start)
 
 
-def _size_bytes(piece: Any) -> int:  # noqa: ANN401
+def _measure_members(piece: Any) -> int:  # noqa: ANN401
     """Return the size of a piece's members as compact JSON, without large members."""
     if isinstance(piece, dict):
         small: Any = {

@@ -23,7 +23,7 @@ from pagefault_dialects.pages.descriptors import (
 )
 from pagefault_dialects.pages.one_line import format_duration, one_line, quote_short, without_base64
 from pagefault_dialects.pages.page_text import caption_of, scene_lines, transcript_of, visible_text
-from pagefault_dialects.pages.sizes import page_tokens
+from pagefault_dialects.pages.sizes import estimate_page_tokens
 from pagefault_dialects.texts.cuts import find_boundary_before
 
 _LINE_CHARS = 200
@@ -49,7 +49,7 @@ class ManifestEntry:
     """The approximate tokens of the content, if known."""
 
 
-def manifest_line(
+def format_manifest_line(
     page_id: str, fields: PageFields, levels: Sequence[Level], size_tokens: int | None
 ) -> str:
     """Return a page's line: `- img_001 (image, artifact, FULL|REFERENCE, ~258 tokens): "A sunset"`.
@@ -78,22 +78,22 @@ def manifest_line(
     return f"{start}: {quote_short(words, max_chars)}"
 
 
-def manifest_lines(entries: Iterable[ManifestEntry]) -> list[str]:
+def format_manifest_lines(entries: Iterable[ManifestEntry]) -> list[str]:
     """Return a line for each page."""
     return [
-        manifest_line(entry.page_id, entry.fields, entry.levels, entry.size_tokens)
+        format_manifest_line(entry.page_id, entry.fields, entry.levels, entry.size_tokens)
         for entry in entries
     ]
 
 
-def manifest_text(entries: Iterable[ManifestEntry], *, following: int = 0) -> str:
+def write_manifest(entries: Iterable[ManifestEntry], *, following: int = 0) -> str:
     """Return the manifest of some pages, in their order.
 
     Args:
         entries: The pages.
         following: The number of further pages that are not in `entries`.
     """
-    lines = manifest_lines(entries)
+    lines = format_manifest_lines(entries)
     more = [f"… {following} more"] if following else []
     return "\n".join([_HEADER, *lines, *more]) if lines or more else "No memory pages."
 
@@ -105,7 +105,7 @@ def _manifest_words(fields: PageFields) -> str | None:
     return None
 
 
-def page_detail(
+def write_page_detail(
     page: Page,
     *,
     version: int,
@@ -165,7 +165,7 @@ def _specified_lines(page: Page) -> list[tuple[str, str | None]]:
 
 def _further_lines(page: Page, size_bytes: int | None) -> list[tuple[str, str | None]]:
     fields = page.fields
-    tokens = page_tokens(page)
+    tokens = estimate_page_tokens(page)
     return [
         ("Page Type", fields.page_type),
         ("Session", _short_line(fields.session_id)),

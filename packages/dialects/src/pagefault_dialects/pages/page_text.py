@@ -313,7 +313,7 @@ def readable_texts(value: JsonValue) -> Iterator[str]:
             stack.pop()
 
 
-def page_texts(
+def list_page_texts(
     fields: PageFields, content_kind: BodyKind, content: JsonValue
 ) -> tuple[list[str], list[str]]:
     """Return the texts of a page for search, in the order in which snippets are taken from them.

@@ -42,38 +42,38 @@ def estimate_tokens(body: Body, fields: PageFields | None = None) -> int:
 
     A text has a token for every four characters, a stored text for every four bytes. An image has a
     token for every 750 pixels, and at least 258; an image of unknown size has 258. For audio and
-    video, only the reference or the URL is counted. `page_tokens` adds their transcripts.
+    video, only the reference or the URL is counted. `estimate_page_tokens` adds their transcripts.
 
     Args:
         body: The body.
         fields: The page's fields, which may have properties that the body lacks.
     """
     if not body.is_media:
-        return text_tokens(body_text(body))
+        return estimate_text_tokens(body_text(body))
     # A body of unknown type counts as an image.
     mime_type = body_mime_type(body) or "image/*"
     kind = resource_kind(mime_type)
     is_image = fields.modality == "image" if fields else kind not in ("audio", "video", "text")
     if is_image:
         size = measured_dimensions(body) or (fields.dimensions if fields else None)
-        return image_tokens(*(size or (None, None)))
+        return estimate_image_tokens(*(size or (None, None)))
     if body.media is not None and is_textual(mime_type):
         return -(-body.media.size_bytes // CHARS_PER_TOKEN)
-    return text_tokens(str(body.value))
+    return estimate_text_tokens(str(body.value))
 
 
-def image_tokens(width: int | None, height: int | None) -> int:
+def estimate_image_tokens(width: int | None, height: int | None) -> int:
     """Return the approximate tokens of an image; the minimum if its size is unknown."""
     pixels = (width or 0) * (height or 0)
     return max(SMALLEST_IMAGE_TOKENS, -(-pixels // PIXELS_PER_TOKEN))
 
 
-def text_tokens(text: str) -> int:
+def estimate_text_tokens(text: str) -> int:
     """Return the approximate tokens of a text."""
     return -(-len(text) // CHARS_PER_TOKEN)
 
 
-def page_tokens(page: Page) -> dict[Level, int]:
+def estimate_page_tokens(page: Page) -> dict[Level, int]:
     """Return the approximate tokens of each existing level of a page.
 
     For audio and video, FULL includes the transcript. A higher level never has more tokens than a
@@ -85,6 +85,6 @@ def page_tokens(page: Page) -> dict[Level, int]:
     for level in reversed(page.existing_levels):
         representation = page.at(level)
         medium = estimate_tokens(representation.body, page.fields) if representation else 0
-        max_tokens = max(max_tokens, medium, text_tokens(visible_text(page, level) or ""))
+        max_tokens = max(max_tokens, medium, estimate_text_tokens(visible_text(page, level) or ""))
         tokens[level] = max_tokens
     return dict(sorted(tokens.items()))

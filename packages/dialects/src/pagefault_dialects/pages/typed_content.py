@@ -44,7 +44,7 @@ from pagefault_dialects.texts.cuts import Excerpt, take_excerpt
 _UNREADABLE_MEMBERS = frozenset({"base64", "embedding"})
 
 
-def typed_content(page: Page, level: Level, *, base64: str | None) -> PageContent:
+def build_typed_content(page: Page, level: Level, *, base64: str | None) -> PageContent:
     """Return the content of a page at a level, as the model of its modality.
 
     Content that does not exist is null; for a text page it is an empty text.
@@ -138,7 +138,7 @@ class _BoundedContent:
     """Further members of the JSON string."""
 
 
-def page_json(
+def write_page_json(
     page: Page,
     level: Level,
     *,
@@ -193,13 +193,13 @@ def page_json(
     return json_text(members)
 
 
-def failure_json(page_id: str, error: str) -> str:
+def write_failure_json(page_id: str, error: str) -> str:
     """Return the string `{success: false, page_id, error}` for a page that is unavailable."""
     return json_text({"success": False, "page_id": page_id, "error": error})
 
 
 def _bound_content(page: Page, level: Level, max_chars: int | None, offset: int) -> _BoundedContent:
-    content = typed_content(page, level, base64=None)
+    content = build_typed_content(page, level, base64=None)
     if isinstance(content, AudioContent | VideoContent):
         parts = passages(page, level)
         piece = take_excerpt(passages_text(parts), max_chars=max_chars, offset=offset)
