@@ -22,7 +22,7 @@ class RepeatedKeys:
     def make_object(self, pairs: list[tuple[str, Any]]) -> dict[str, Any]:
         """Return the object of key-value pairs, with the last value of each key.
 
-        For `json.loads` as `object_pairs_hook`.
+        Pass this method to `json.loads` as `object_pairs_hook`.
         """
         members = dict(pairs)
         if len(members) < len(pairs):

@@ -1,9 +1,9 @@
 """Read the width, height and playing time of media from their headers, without decoding them.
 
-Pillow parses the headers of images, and TinyTag those of audio and video. The latter reads from a
-`WindowedFile`, which has only the first megabytes of a file and perhaps the last ones, and limits
-the number of reads, since hostile files could cause endless loops. If these bytes do not contain
-the playing time, it is unknown.
+Pillow parses the headers of images, and TinyTag those of audio and video. TinyTag reads from a
+`WindowedFile`, which has only the first megabytes of a file and perhaps the last ones. It also
+limits the number of reads, since hostile files could cause endless loops. If these bytes do not
+contain the playing time, it is unknown.
 """
 
 import re
@@ -33,7 +33,7 @@ _SPATIAL_EXTENTS = re.compile(rb"ispe\0{4}(.{8})", re.DOTALL)
 
 _MAX_READS = 200_000
 _LARGEST_READ_BYTES = 8 * 1024 * 1024
-# The Info element comes first; reading more would only help hostile files.
+# The `Info` element is near the beginning of a file. Reading more would only help hostile files.
 _MATROSKA_HEAD_BYTES = 256 * 1024
 _MAX_SECONDS = 10 * 366 * 86_400
 
@@ -53,8 +53,8 @@ def has_known_header(mime_type: str) -> bool:
 
 
 @cache
-def _image_readers() -> "Mapping[str, Callable[[BytesIO], ImageFile.ImageFile]]":
-    """Return Pillow's image classes by MIME type; imports them on first use.
+def _import_image_classes() -> "Mapping[str, Callable[[BytesIO], ImageFile.ImageFile]]":
+    """Import Pillow's image classes on first use, and return them by MIME type.
 
     `Image.open` is not used, since it guesses the format, and warns about large images through
     state that all threads share.
@@ -86,7 +86,7 @@ def open_image(file: BytesIO, mime_type: str) -> "ImageFile.ImageFile | None":
     Raises:
         Exception: Any error of Pillow's reader on a damaged header.
     """
-    return _image_readers()[mime_type](file) if mime_type in DECODED_TYPES else None
+    return _import_image_classes()[mime_type](file) if mime_type in DECODED_TYPES else None
 
 
 def read_size_from_head(head: bytes, mime_type: str) -> tuple[int, int] | None:
@@ -132,7 +132,7 @@ def read_image_hints(head: bytes, mime_type: str) -> MediaHints:
 
 def _read_opened_size(head: bytes, mime_type: str) -> tuple[int, int]:
     # Pillow refuses files with a damaged chunk beside the picture.
-    image = _image_readers()[mime_type](BytesIO(without_damaged_chunks(head)))
+    image = _import_image_classes()[mime_type](BytesIO(without_damaged_chunks(head)))
     width, height = image.size
     if mime_type == "image/jpeg":
         orientation = image.getexif().get(_EXIF_ORIENTATION)
@@ -228,16 +228,16 @@ def has_duration(mime_type: str) -> bool:
 def read_duration_hints(file: WindowedFile, mime_type: str) -> MediaHints:
     """Return the playing time in seconds, to the millisecond; empty if unknown."""
     try:
-        return MediaHints(duration_seconds=_duration_seconds(file, mime_type))
+        return MediaHints(duration_seconds=_read_duration(file, mime_type))
     except Exception:  # noqa: BLE001 - parsers of hostile bytes raise anything
         return MediaHints()
 
 
-def _duration_seconds(file: WindowedFile, mime_type: str) -> float | None:
+def _read_duration(file: WindowedFile, mime_type: str) -> float | None:
     if raw := parse_raw_audio(mime_type):
         seconds: float | None = raw.seconds(file.seek(0, SEEK_END))
     elif mime_type in _MATROSKA_TYPES:
-        seconds = _matroska_duration(file.read(_MATROSKA_HEAD_BYTES))
+        seconds = _read_matroska_duration(file.read(_MATROSKA_HEAD_BYTES))
     else:
         tag = TinyTag.get(file_obj=file, tags=False, duration=True)
         # The playing time of Ogg is on its last page, so without that page it is wrong.
@@ -247,7 +247,7 @@ def _duration_seconds(file: WindowedFile, mime_type: str) -> float | None:
     return round(seconds, 3) if seconds is not None and 0 < seconds <= _MAX_SECONDS else None
 
 
-def _matroska_duration(data: bytes) -> float | None:
+def _read_matroska_duration(data: bytes) -> float | None:
     """Return the playing time in seconds from the elements Duration and TimestampScale.
 
     Source: RFC 9559, 5.1.2.

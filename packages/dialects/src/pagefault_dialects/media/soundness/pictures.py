@@ -24,6 +24,7 @@ from pagefault_dialects.model.resource import Damage, MediaHints
 
 _PNG_HEADER = b"\x89PNG\r\n\x1a\n"
 _LARGEST_CHUNK = 2**31 - 1
+# The bit of a chunk's type that says that decoders may skip the chunk.
 _ANCILLARY = 0x20
 _ANIMATION = frozenset({b"acTL", b"fcTL", b"fdAT"})
 _MAX_CHUNKS = 100_000
@@ -105,12 +106,12 @@ def without_damaged_chunks(data: bytes) -> bytes:
         return data
     lost_types = {spans[index][2] for index in damaged}
     dropped_types = _ANIMATION if lost_types & _ANIMATION else frozenset()
-    kept = [
+    sound_chunks = [
         data[start:end]
         for index, (start, end, chunk_type) in enumerate(spans)
         if index not in damaged and chunk_type not in dropped_types
     ]
-    return b"".join([_PNG_HEADER, *kept, data[position:]])
+    return b"".join([_PNG_HEADER, *sound_chunks, data[position:]])
 
 
 def _read_chunk(file: BoundedReader, position: int) -> tuple[int, bytes]:
