@@ -575,6 +575,8 @@ def test_number_in_the_search_leads_to_what_the_model_no_longer_saw_then(
     tab = open_tab(open_service)
     tab.open(f"/sessions/{shop.SESSION}")
     tab.page.get_by_role("combobox", name="Search in this session").fill("40")
+    options = tab.page.locator(".find-hits").get_by_role("option")
+    expect(options.nth(1)).to_have_text("What the model no longer saw at #40")
     tab.page.keyboard.press("ArrowDown")
     tab.page.keyboard.press("Enter")
     expect(tab.page.locator(".model-unseen")).to_contain_text("At entry 40 the model no longer saw")

@@ -3,22 +3,21 @@ import type { OutlineEntry } from "@pagefault/client";
 import type { SessionEntries } from "@pagefault/react";
 import { visibleName } from "@pagefault/react";
 import { useMemo, useState, useSyncExternalStore } from "react";
-import { Link } from "react-router";
 
 import { useIsStored } from "../file/openedFile";
 import { JsonText } from "../json/JsonDetails";
 import { EntryRendering } from "../model/EntryRendering";
 import { Loading } from "../shared/states";
-import { INSPECTOR, STEP, TIMELINE } from "../words/timeline";
+import { INSPECTOR, TIMELINE } from "../words/timeline";
 import { CallArguments } from "./entries/CallArguments";
 import { EntryBoundary } from "./entries/EntryBoundary";
+import { UnseenLink } from "./entries/EntryFrame";
 import { EntryView } from "./entries/EntryView";
 import { ResultBody } from "./entries/ResultBody";
 import { madeAs } from "./entries/StepView";
 import { isAnswer, isInteraction, titleOf } from "./history";
 import { callsOf } from "./messageBlocks";
 import type { Row } from "./rows";
-import { modelPathAt } from "./sessionContext";
 
 interface InspectorProps {
   readonly sessionId: string;
@@ -48,11 +47,7 @@ export function Inspector({ sessionId, entry, rows, bodies }: InspectorProps) {
         <h2>
           {visibleName(titleOf(entry))} <span className="quiet">#{entry.seq}</span>
         </h2>
-        {isStored && (
-          <Link className="small" to={modelPathAt(sessionId, entry.seq)} title={STEP.unseenAtHint}>
-            {STEP.unseenAt(entry.seq)}
-          </Link>
-        )}
+        <UnseenLink seq={entry.seq} />
         <div className="row" role="group" aria-label={INSPECTOR.shown}>
           {TABS.filter((each) => isStored || each !== "model").map((each) => (
             <button

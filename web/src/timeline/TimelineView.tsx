@@ -15,7 +15,7 @@ import { Timeline } from "./Timeline";
 import { SessionHeader } from "./SessionHeader";
 import { useKeptPlace } from "./placeKept";
 import { rowsOf } from "./rows";
-import { useEvictions } from "./useEvictions";
+import { HasEvictionsContext, useEvictions } from "./useEvictions";
 import { FindingsContext, useFindings, useFindingsBySeq } from "./useFindings";
 import { useQuietSession } from "./useQuietSession";
 import "./timeline.css";
@@ -71,9 +71,11 @@ export function SessionTimeline({ sessionId }: { sessionId: string }) {
         </Empty>
       )}
       <FindingsContext value={findingsBySeq}>
-        {entries.length > 0 && (
-          <Timeline {...{ sessionId, session, rows, place }} evicted={evictions.evicted} />
-        )}
+        <HasEvictionsContext value={evictions.evicted.size > 0}>
+          {entries.length > 0 && (
+            <Timeline {...{ sessionId, session, rows, place }} evicted={evictions.evicted} />
+          )}
+        </HasEvictionsContext>
       </FindingsContext>
     </section>
   );

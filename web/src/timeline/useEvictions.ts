@@ -1,6 +1,7 @@
 /** Which entries a model no longer has in full, by the frontier that turns move. */
 import type { WorkingSet } from "@pagefault/client";
 import { keepPreviousData, useQuery } from "@tanstack/react-query";
+import { createContext } from "react";
 
 import { pagefault } from "../api/client";
 import { useIsStored } from "../file/openedFile";
@@ -8,6 +9,9 @@ import { DOCTOR_TARGET } from "./sessionContext";
 import type { QuietSession } from "./useQuietSession";
 
 const FRONTIER = "main";
+
+/** Whether a model no longer has some entry of the session in full. */
+export const HasEvictionsContext = createContext(false);
 
 export interface Evictions {
   readonly evicted: ReadonlySet<number>;

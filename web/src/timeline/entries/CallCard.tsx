@@ -5,6 +5,7 @@ import { type CSSProperties, useContext, useId, useMemo } from "react";
 import { Link } from "react-router";
 
 import { AppCallContext, readInput } from "../../apps/appCall";
+import { useIsStored } from "../../file/openedFile";
 import { JsonDetails } from "../../json/JsonDetails";
 import { CopyButton } from "../../reading/CopyButton";
 import { HeadingLevel } from "../../reading/headingLevel";
@@ -15,10 +16,10 @@ import { textOfEntry } from "../entryText";
 import { isToolResult } from "../history";
 import type { ShownCall } from "../messageBlocks";
 import type { Call } from "../rows";
-import { SessionContext } from "../sessionContext";
+import { SessionContext, modelPath } from "../sessionContext";
 import { useToolColour } from "../toolColours";
 import { CallArguments, unquoted } from "./CallArguments";
-import { EntryAddress, ModelLinks } from "./EntryFrame";
+import { EntryAddress, UnseenLink } from "./EntryFrame";
 import { PendingLabel } from "./PendingLabel";
 import { ResultBody } from "./ResultBody";
 import { useFolded } from "./useFolded";
@@ -38,6 +39,7 @@ interface CallCardProps {
 export function CallCard({ call, made, calledAt, body, isNamed, isInside }: CallCardProps) {
   const Heading = isInside ? "h3" : "h2";
   const sessionId = useContext(SessionContext);
+  const isStored = useIsStored();
   const client = usePagefault();
   const { result, isApart } = call;
   const colour = useToolColour(call.name);
@@ -108,7 +110,10 @@ export function CallCard({ call, made, calledAt, body, isNamed, isInside }: Call
       {own !== undefined && (
         <footer className="call-facts small quiet">
           <Facts result={own} body={body} calledAt={calledAt} />
-          <ModelLinks seq={own.seq} />
+          {isStored && (
+            <Link to={`${modelPath(sessionId)}#entry-${own.seq}`}>{STEP.whatModelGets}</Link>
+          )}
+          <UnseenLink seq={own.seq} />
           {body !== undefined && (
             <>
               <CopyButton text={() => textOfEntry(body.source, client)} name={ENTRY.copy} />

@@ -3,13 +3,13 @@ import { usePagefault, visibleName } from "@pagefault/react";
 import { type ReactNode, useContext, useId } from "react";
 import { Link } from "react-router";
 
-import { useIsStored } from "../../file/openedFile";
 import { JsonDetails } from "../../json/JsonDetails";
 import { CopyButton } from "../../reading/CopyButton";
 import { TimeText } from "../../shared/TimeText";
 import { ENTRY, STEP } from "../../words/timeline";
 import { textOfEntry } from "../entryText";
-import { SessionContext, modelPath, modelPathAt } from "../sessionContext";
+import { SessionContext, modelPathAt } from "../sessionContext";
+import { HasEvictionsContext } from "../useEvictions";
 import { FindingLabel } from "./FindingLabel";
 
 interface EntryFrameProps {
@@ -49,7 +49,7 @@ export function EntryFrame(props: EntryFrameProps) {
       </header>
       <div className="entry-body">{children}</div>
       <footer className="entry-tools small quiet">
-        <ModelLinks seq={seq} />
+        <UnseenLink seq={seq} />
         <CopyButton text={() => textOfEntry(source, client)} name={ENTRY.copy} />
         <JsonDetails title={ENTRY.json} source={source} />
       </footer>
@@ -57,17 +57,14 @@ export function EntryFrame(props: EntryFrameProps) {
   );
 }
 
-/** The links to what a model gets of an entry, and to what it no longer saw when that was the newest. */
-export function ModelLinks({ seq }: { seq: number }) {
+/** The link to what a model no longer saw when an entry was the newest. */
+export function UnseenLink({ seq }: { seq: number }) {
   const sessionId = useContext(SessionContext);
-  if (!useIsStored()) return null;
+  if (!useContext(HasEvictionsContext)) return null;
   return (
-    <>
-      <Link to={`${modelPath(sessionId)}#entry-${seq}`}>{STEP.whatModelGets}</Link>
-      <Link to={modelPathAt(sessionId, seq)} title={STEP.unseenAtHint}>
-        {STEP.unseenAt(seq)}
-      </Link>
-    </>
+    <Link className="small" to={modelPathAt(sessionId, seq)} title={STEP.unseenAtHint}>
+      {STEP.unseenAt(seq)}
+    </Link>
   );
 }
 

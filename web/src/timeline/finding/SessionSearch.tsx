@@ -4,13 +4,13 @@ import { visibleName, visibleText, withoutColours } from "@pagefault/react";
 import { type KeyboardEvent, type RefObject, useContext, useEffect, useId, useRef, useState } from "react";
 import { useNavigate } from "react-router";
 
-import { useIsStored } from "../../file/openedFile";
 import { nameOf } from "../../search/hitNames";
 import { marked } from "../../search/marked";
 import { Failure } from "../../shared/states";
 import { FINDING } from "../../words/finding";
 import { STEP } from "../../words/timeline";
 import { SessionContext, modelPathAt } from "../sessionContext";
+import { HasEvictionsContext } from "../useEvictions";
 import type { GoToOptions } from "../useGoTo";
 import type { SessionFind } from "./useSessionFind";
 import "../../search/search.css";
@@ -33,7 +33,7 @@ export function SessionSearch({ find, field, seqOf, isShown, goTo }: SessionSear
   const { asked, typed, setTyped, hits, others, isFresh, failure } = find;
   const navigate = useNavigate();
   const sessionId = useContext(SessionContext);
-  const isStored = useIsStored();
+  const hasEvictions = useContext(HasEvictionsContext);
   const [isOpen, setOpen] = useState(false);
   const [active, setActive] = useState(0);
   const isDue = useRef(false);
@@ -41,7 +41,7 @@ export function SessionSearch({ find, field, seqOf, isShown, goTo }: SessionSear
   const place = seqOf(typed.trim());
   const options: readonly Option[] = [
     ...(place === undefined ? [] : [{ kind: "place" as const, seq: place }]),
-    ...(place === undefined || !isStored ? [] : [{ kind: "model" as const, seq: place }]),
+    ...(place === undefined || !hasEvictions ? [] : [{ kind: "model" as const, seq: place }]),
     ...hits.map((hit) => ({ kind: "hit" as const, hit })),
   ];
   const isShownNow = isOpen && typed !== "";
