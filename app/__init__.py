@@ -1,5 +1,5 @@
 """Pagefault: the media memory of AI agents, as an HTTP service.
 
-Data goes one way: router, service, three stages, stores. `app/main.py` puts it together and
-`docs/architecture.md` draws it.
+A request passes a router, a service with three stages, and the stores. `app/main.py` creates the
+application, and `docs/architecture.md` describes it with drawings.
 """

@@ -13,36 +13,36 @@ from functools import cache
 from itertools import count
 from typing import Final
 
-VARIABLE: Final = "PAGEFAULT_CRASH_AT"
+CRASH_POINT_VARIABLE: Final = "PAGEFAULT_CRASH_AT"
 
 
 class CrashPoint(StrEnum):
     """A point in a write or a sweep, named after the step that was just completed."""
 
     FILE_WRITTEN = "file-written"
-    """All bytes of a blob are in a temporary file, and may be in memory only."""
+    """All bytes of a blob are in a temporary file, but perhaps not yet on the disk."""
     FILE_SYNCED = "file-synced"
     """The bytes are on the disk."""
     FILE_RENAMED = "file-renamed"
     """The file has its final name, which a power failure may undo."""
     DIRECTORY_SYNCED = "directory-synced"
-    """The final name is on the disk; no row refers to it."""
+    """The final name is on the disk; no row refers to the blob yet."""
     OBJECT_PUT = "object-put"
-    """A blob was put into the bucket under its final name in one step; no row refers to it."""
+    """A blob was put into the bucket under its final name in one step; no row refers to it yet."""
     OBJECT_ASSEMBLED = "object-assembled"
     """A temporary object was assembled from its parts."""
     OBJECT_COPIED = "object-copied"
-    """The temporary object was copied to its final name and not deleted; no row refers to it."""
+    """The temporary object was copied to its final name, but not deleted; no row refers to it."""
     ROWS_WRITTEN = "rows-written"
     """All rows and events of a write are in an open transaction."""
     SHARED_ROWS_WRITTEN = "shared-rows-written"
-    """All rows of a shared transaction are written; it is not committed."""
+    """All rows of a transaction that several requests share are written; it is not committed."""
     SHARED_COMMITTED = "shared-committed"
-    """A shared transaction is committed; its requests are not answered."""
+    """A transaction that several requests share is committed; they have no responses yet."""
     RESULT_COMMITTED = "result-committed"
-    """A tool result is committed; its request is not answered."""
+    """A tool result is committed; its request has no response yet."""
     SEGMENT_KEPT = "segment-kept"
-    """A piece of an upload is stored; its request is not answered, and the upload not completed."""
+    """A piece of an upload is stored; its request has no response yet. Other pieces are missing."""
     BLOBS_CLAIMED = "blobs-claimed"
     """A sweep has claimed the blobs that it removes next."""
     BLOBS_DELETED = "blobs-deleted"
@@ -51,35 +51,35 @@ class CrashPoint(StrEnum):
     """The sweep has ended its claim."""
 
 
-def _pass(point: CrashPoint) -> None:
+def _do_nothing(point: CrashPoint) -> None:
     """Do nothing."""
 
 
 def _parse_variable(value: str | None) -> Callable[[CrashPoint], None]:
-    """Return the action at crash points for a value of the variable.
+    """Return the function to call at each crash point, for a value of the variable.
 
     Raises:
         ValueError: There is no such crash point, or the number is invalid.
     """
     if not value:
-        return _pass
+        return _do_nothing
     name, _, number = value.partition(":")
-    selected, fatal_number = CrashPoint(name), int(number or 1)
-    # Several threads may reach the point at the same time; each gets another number.
-    numbers = count(1)
+    selected, fatal_pass = CrashPoint(name), int(number or 1)
+    # Several threads may pass the point at the same time; `next` gives each of them another number.
+    passes = count(1)
 
     def kill_process(point: CrashPoint) -> None:
-        if point is selected and next(numbers) >= fatal_number:
+        if point is selected and next(passes) >= fatal_pass:
             os.kill(os.getpid(), signal.SIGKILL)
 
     return kill_process
 
 
 @cache
-def _process_action() -> Callable[[CrashPoint], None]:
-    return _parse_variable(os.environ.get(VARIABLE))
+def _get_action() -> Callable[[CrashPoint], None]:
+    return _parse_variable(os.environ.get(CRASH_POINT_VARIABLE))
 
 
 def reach_crash_point(point: CrashPoint) -> None:
     """Kill the process if the variable selects this crash point."""
-    _process_action()(point)
+    _get_action()(point)

@@ -1,11 +1,11 @@
 """The errors of the service, each with the status and title of its response.
 
-The errors of parsing are in `pagefault_dialects.errors`: `InvalidJsonError`, `InvalidPayloadError`
-and `PayloadTooLargeError`.
+`InvalidJsonError`, `InvalidPayloadError` and `PayloadTooLargeError` are in
+`pagefault_dialects.errors`, because the library raises them.
 
-Each class has a stable `code`, and a docstring that is its section in `docs/errors.md`. The detail
-of an error never repeats input: a response with a lone surrogate cannot be encoded, and would be a
-500 instead of a 422.
+Each class has a stable `code`, and a docstring that is its section in `docs/errors.md`. `sentence`
+is the default for the `detail` of its responses. A detail never repeats input: a response with a
+lone surrogate cannot be encoded, and would be a 500 instead of a 422.
 """
 
 from collections.abc import Mapping
@@ -15,7 +15,7 @@ from pagefault_dialects.errors import InvalidPayloadError, PagefaultError
 
 
 class ServiceError(PagefaultError):
-    """Base of the errors of the service, which have the status, title and headers of a response."""
+    """Base of the errors of the service: each has the status, title and headers of its response."""
 
     status: ClassVar[int]
     title: ClassVar[str]
@@ -302,7 +302,7 @@ class FetchesBusyError(OverloadedError, code="fetches-busy"):
 
 
 class StoreCause(NamedTuple):
-    """The cause of a failure: a `name` for logs and callers, a `sentence` for the operator."""
+    """The cause of a store's failure: a `name` for programs, and a `sentence` for the operator."""
 
     name: str
     sentence: str

@@ -1,8 +1,8 @@
-"""The features of the service: for each, its routes, services, records and commands.
+"""The features of the service, each with its routes, services, repositories and commands.
 
-A feature refers to its objects by names of the form `module:object`, like entry points. They are
-imported when they are needed: a command needs no routes, and `--help` needs no services. Other
-distributions add features with entry points.
+A feature names its objects in the form `module:object`, like an entry point. An object is imported
+when it is needed: a command needs no routes, and `--help` needs no services. Other distributions
+add features with entry points.
 """
 
 import os
@@ -39,13 +39,13 @@ class Feature:
     services: Sequence[str] = ()
     """Sequences of `Provider`, which create the services."""
     repositories: Sequence[str] = ()
-    """Repositories, each of which belongs to one feature."""
+    """Repositories of the records. Each repository belongs to one feature."""
     commands: Mapping[str, str] = field(default_factory=dict)
     """The Typer application of each command."""
     middleware: Sequence[str] = ()
-    """ASGI middleware around the middleware of the service, the innermost first."""
+    """ASGI middleware that wraps the middleware of the service, the innermost first."""
     requires: Sequence[str] = ()
-    """Packages that are installed with an extra. If one is missing, the feature is omitted."""
+    """Optional packages that the feature needs. If one is not installed, the feature is omitted."""
 
 
 FEATURES = (
@@ -174,7 +174,7 @@ FEATURES = (
 def find_features(distributions: Iterable[str] = ()) -> tuple[Feature, ...]:
     """Return the features of the service, of the release, and of other distributions.
 
-    Features that require packages which are not installed are omitted.
+    If a package that a feature requires is not installed, the feature is omitted.
 
     Args:
         distributions: The names of other distributions with features.
@@ -198,8 +198,8 @@ def find_features(distributions: Iterable[str] = ()) -> tuple[Feature, ...]:
 def find_released_features() -> dict[str, Feature]:
     """Return the features of the distributions that are released together, by name.
 
-    This reads the files of entry points directly, because every command calls it, and importing
-    `importlib.metadata` would take 13 ms and 2.6 MiB in each proxy that a host starts.
+    Every command calls this function. It reads the files of entry points directly, because
+    importing `importlib.metadata` would take 13 ms and 2.6 MiB in each proxy that a host starts.
     """
     entries = ConfigParser(delimiters="=")
     for folder in reversed(sys.path):
@@ -212,7 +212,7 @@ def find_released_features() -> dict[str, Feature]:
 
 
 def find_commands() -> dict[str, str]:
-    """Return the name of the Typer application of each command, by command, in the order of help.
+    """Return the Typer application of each command as `module:object`, in the order of the help.
 
     The commands of the feature `operations` come first, because one of them starts the service.
     """
@@ -222,7 +222,7 @@ def find_commands() -> dict[str, str]:
 
 
 def _load_features(distribution_name: str) -> dict[str, Feature]:
-    """Return the features of a distribution; none if it is not installed."""
+    """Return the features of a distribution by name; empty if it is not installed."""
     from importlib.metadata import (  # noqa: PLC0415 - most commands do not need it
         PackageNotFoundError,
         distribution,

@@ -7,7 +7,7 @@ from pkgutil import resolve_name
 from fastapi import FastAPI
 from fastapi.middleware.cors import CORSMiddleware
 
-from app.config.setting_values import host_names
+from app.config.setting_values import list_host_names
 from app.config.settings import Settings
 from app.features import Feature, find_features, open_services
 from app.http import tus
@@ -43,7 +43,7 @@ EXPOSED_HEADERS = (
 
 
 def create_app(settings: Settings | None = None) -> FastAPI:
-    """Return the service as an ASGI application. Its lifespan opens the stores and the services.
+    """Create the service as an ASGI application. Its lifespan opens the stores and the services.
 
     `app.server.uvicorn_config.served_app` calls this in the process of a server.
 
@@ -93,7 +93,7 @@ def create_app(settings: Settings | None = None) -> FastAPI:
     _add_content_host(app, settings)
     _add_middleware(app, settings)
     for feature in features:
-        # Added last, so it wraps the middleware above.
+        # Middleware that is added later wraps the middleware that was added before.
         for name in feature.middleware:
             app.add_middleware(resolve_name(name))
     return app
@@ -102,8 +102,8 @@ def create_app(settings: Settings | None = None) -> FastAPI:
 def _add_routes(app: FastAPI, settings: Settings, features: Iterable[Feature]) -> None:
     app.add_route("/docs/plain", get_api_page, methods=["GET"], include_in_schema=False)
     routers = [resolve_name(name) for feature in features for name in feature.routers]
-    routers.append(viewer.viewer_router(settings.viewer_dir, settings.content_url))
-    # Its path matches more than those of the other routers, so it is the last one.
+    routers.append(viewer.create_viewer_router(settings.viewer_dir, settings.content_url))
+    # The path of this router matches some paths of other routers, so it is the last one.
     routers.append(page_levels.odd_ids_router)
     # `include_router` would create the routes again for each application, in its first request.
     app.router.routes += [route for router in routers for route in router.routes]
@@ -123,7 +123,7 @@ def _add_middleware(app: FastAPI, settings: Settings) -> None:
             expose_headers=EXPOSED_HEADERS,
             max_age=3600,
         )
-    # Wraps the CORS middleware, so preflights with a foreign host name are refused as well.
+    # The guard wraps the CORS middleware, so preflights with a foreign host are refused as well.
     app.add_middleware(
         BrowserGuard,
         needs_no_key=settings.auth == "none",
@@ -135,21 +135,21 @@ def _add_middleware(app: FastAPI, settings: Settings) -> None:
     app.add_middleware(
         RequestContextMiddleware,
         max_at_once=limits.requests_at_once,
-        # A request keeps waiting after its client has disconnected, so the number of connections
-        # alone does not limit the number of waiting requests.
+        # A request waits even after its client has disconnected, so the number of connections alone
+        # would not limit the number of waiting requests.
         max_waiting=limits.connections_at_once,
     )
     app.add_middleware(tus.TusMiddleware)
 
 
 def _add_content_host(app: FastAPI, settings: Settings) -> None:
-    """Serve content on the host of the content URL, if there is one, and nothing else there."""
+    """If a content URL is set, serve content on its host, and nothing else there."""
     if settings.content_url is None:
         return
     app.router.middleware_stack = ContentHost(
         app.router.middleware_stack,
         content=resources.CONTENT_ROUTE,
         url=settings.content_url,
-        hosts=host_names(settings.content_url),
+        hosts=list_host_names(settings.content_url),
         resource_policy=settings.link_resource_policy,
     )

@@ -1,3 +1,3 @@
-"""The version of the service, which the packages, the command and the API read from here."""
+"""The version of the service. The packages, the command and the API read it from here."""
 
 VERSION = "0.2.0"

@@ -29,7 +29,7 @@ from fastapi.responses import FileResponse
 
 from app.config.settings import Settings
 from app.models.limits import Limits
-from app.server.uvicorn_config import server_config
+from app.server.uvicorn_config import create_server_config
 from app.services.events.streams import EventStreams
 from app.wiring.services import Services
 
@@ -121,7 +121,7 @@ async def _limits_alone(_: FastAPI) -> AsyncIterator[dict[str, object]]:
 def main() -> None:
     """Serve on a free port, which is the one line it prints."""
     specification = json.loads(Path(sys.argv[1]).read_text())
-    config = server_config(Settings())
+    config = create_server_config(Settings())
     config.app = create_bare_app(**specification)
     config.factory = False
     listening = socket.create_server(("127.0.0.1", 0), backlog=2048)

@@ -9,7 +9,7 @@ from pathlib import Path
 
 from pydantic.fields import FieldInfo
 
-from app.config.settings import Settings, variables_of
+from app.config.settings import Settings, list_variables
 from app.http.problem_pages import format_errors_markdown
 from app.main import create_app
 from website.dialects_page import update_dialects_table
@@ -38,7 +38,7 @@ def settings_markdown() -> str:
     """Return the page of settings, with variables, defaults and meanings."""
     rows = "\n".join(
         f"| `{variable}` | {_default(field)} | {_meaning(field)} |"
-        for variable, field in variables_of(Settings)
+        for variable, field in list_variables(Settings)
     )
     return f"""# Settings
 

@@ -1,1 +1,1 @@
-"""The `pagefault` command: one file per group of commands, loaded when it runs."""
+"""The `pagefault` command. Each group of commands has a file, which is imported when it runs."""

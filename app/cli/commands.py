@@ -1,4 +1,4 @@
-"""The commands of the service: their options and help. Each imports its implementation."""
+"""The commands of the service, with their options and help. Each imports its implementation."""
 
 from pathlib import Path
 from typing import Annotated
@@ -110,9 +110,9 @@ def stats(
 ) -> None:
     """Count the sessions, results, pages, resources and bytes of a project."""
     from app.cli.listings import show_stats
-    from app.cli.terminal import existing_store_settings, resolve_project
+    from app.cli.terminal import read_existing_store_settings, resolve_project
 
-    settings = existing_store_settings(data_dir, env_file)
+    settings = read_existing_store_settings(data_dir, env_file)
     show_stats(settings, resolve_project(settings, project), as_json=as_json)
 
 
@@ -148,9 +148,9 @@ def ingest(  # noqa: PLR0913, PLR0917 - one for each option
     is a transcript of Claude Code or Codex; the session gets the messages that it lacks.
     """
     from app.cli.ingest import ingest_file
-    from app.cli.terminal import OUT, project_settings
+    from app.cli.terminal import OUT, read_project_settings
 
-    settings, project_id = project_settings(data_dir, env_file, project)
+    settings, project_id = read_project_settings(data_dir, env_file, project)
     if file.endswith(".jsonl"):
         from app.cli.transcripts import ingest_transcript
 
@@ -200,11 +200,11 @@ def tail(
 ) -> None:
     """Show events as they are written, straight from the stores, until interrupted."""
     from app.cli.tail import tail_events
-    from app.cli.terminal import existing_store_settings, resolve_project
+    from app.cli.terminal import read_existing_store_settings, resolve_project
 
     if session and session_option:
         options.reject_options({"--session": session_option}, "is given already, without a name")
-    settings = existing_store_settings(data_dir, env_file)
+    settings = read_existing_store_settings(data_dir, env_file)
     project_id = resolve_project(settings, project)
     session = session or session_option
     tail_events(settings, project_id, session=session, after=after, as_json=as_json)
@@ -222,9 +222,9 @@ def search(
 ) -> None:
     """Search pages, results, messages and file names, best match first."""
     from app.cli.listings import search_records
-    from app.cli.terminal import existing_store_settings, resolve_project
+    from app.cli.terminal import read_existing_store_settings, resolve_project
 
-    settings = existing_store_settings(data_dir, env_file)
+    settings = read_existing_store_settings(data_dir, env_file)
     search_records(
         settings,
         resolve_project(settings, project),
@@ -268,9 +268,9 @@ def show(  # noqa: PLR0913, PLR0917 - one for each option
         show_remote_page(url, page_id)
         return
     from app.cli.pages import download_page, show_page
-    from app.cli.terminal import project_settings
+    from app.cli.terminal import read_project_settings
 
-    settings, project_id = project_settings(data_dir, env_file, project)
+    settings, project_id = read_project_settings(data_dir, env_file, project)
     if download:
         download_page(settings, project_id, page_id, level=level, output=output)
     else:
@@ -293,13 +293,13 @@ def list_pages(
 ) -> None:
     """List pages, newest first, a line each."""
     from app.cli import listings
-    from app.cli.terminal import existing_store_settings, resolve_project
+    from app.cli.terminal import read_existing_store_settings, resolve_project
     from pagefault_dialects.model.page import MODALITIES
 
     kind = next((item for item in MODALITIES if item == modality), None)
     if modality is not None and kind is None:
         raise typer.BadParameter(f"must be one of {', '.join(MODALITIES)}", param_hint="--modality")
-    settings = existing_store_settings(data_dir, env_file)
+    settings = read_existing_store_settings(data_dir, env_file)
     listings.list_pages(
         settings,
         resolve_project(settings, project),

@@ -1,7 +1,7 @@
 """Error messages of commands on standard error, and checks of names in options.
 
-This module does not import Rich, which takes 6 MiB: a host starts one proxy for each server, and
-most proxies print nothing else.
+This module does not import Rich, which takes 6 MiB. A host starts a proxy for each of its servers,
+and most proxies print only error messages.
 """
 
 import os
@@ -17,13 +17,13 @@ EXIT_CANNOT_START = 2
 """The exit status of a command that could not start its work."""
 
 _RED, _PLAIN = "\x1b[31m", "\x1b[0m"
-_COLOURLESS = ("dumb", "unknown")
+_TERMINALS_WITHOUT_COLOURS = ("dumb", "unknown")
 
 
 def print_error(text: str) -> None:
     """Print an error message on standard error, and ignore a closed stream.
 
-    Control characters become spaces, since parts of the message may come from a server.
+    Control characters become spaces, because parts of the message may come from a server.
     """
     line = "".join(char if char.isprintable() or char == "\n" else " " for char in text)
     message = f"pagefault: {line}"
@@ -37,7 +37,9 @@ def _has_colours() -> bool:
     """Return whether standard error is a terminal with colours and `NO_COLOR` is not set."""
     has_no_color = bool(os.environ.get("NO_COLOR"))
     return (
-        not has_no_color and sys.stderr.isatty() and os.environ.get("TERM", "") not in _COLOURLESS
+        not has_no_color
+        and sys.stderr.isatty()
+        and os.environ.get("TERM", "") not in _TERMINALS_WITHOUT_COLOURS
     )
 
 

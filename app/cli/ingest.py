@@ -14,7 +14,14 @@ from rich.filesize import decimal
 from rich.progress import BarColumn, DownloadColumn, Progress, TextColumn
 from rich.table import Table
 
-from app.cli.terminal import ERR, CommandError, count_of, format_faults, printable, truncate
+from app.cli.terminal import (
+    ERR,
+    CommandError,
+    escape_for_console,
+    format_count,
+    format_faults,
+    truncate,
+)
 from app.config.settings import Settings
 from app.services.access.callers import Access
 from app.services.tool_results.prepared_results import IngestOutcome
@@ -57,7 +64,7 @@ def ingest_file(
         file: A path, or `-` for standard input.
         session_id: The session of the result.
         tool_name: The tool that returned it; ignored if the file is a whole request.
-        tool_call_id: The id of the call. The default is a digest of the JSON, so that equal JSON
+        tool_call_id: The id of the call. The default is derived from the JSON, so that equal JSON
             is stored once.
         project_id: The project of the session.
         console: The console of the table; progress goes to standard error.
@@ -71,9 +78,9 @@ def ingest_file(
         content = _read_file(file, progress)
         value = _parse_file(content, settings)
         make_body = partial(
-            _request_body, content, value, session_id=session_id, tool_name=tool_name
+            _build_request_body, content, value, session_id=session_id, tool_name=tool_name
         )
-        call_ids = [tool_call_id] if tool_call_id is not None else _call_ids(content, value)
+        call_ids = [tool_call_id] if tool_call_id is not None else _derive_call_ids(content, value)
         progress.add_task("storing", total=None)
         try:
             ingested = anyio.run(_ingest, settings, project_id, session_id, make_body, call_ids)
@@ -101,7 +108,8 @@ def _read_file(file: str, progress: Progress) -> bytes:
 def _parse_file(content: bytes, settings: Settings) -> JsonValue:
     limits = settings.limits
     try:
-        # Numbers keep their spelling, so that a message in the request is stored unchanged.
+        # With `keeps_spelling`, numbers stay as they are written, and a message in the request is
+        # stored unchanged.
         return parse_json(
             content, max_depth=limits.json_depth, max_nodes=limits.json_nodes, keeps_spelling=True
         )
@@ -109,19 +117,19 @@ def _parse_file(content: bytes, settings: Settings) -> JsonValue:
         raise CommandError(f"the file is not a tool result: {exc.detail}") from exc
 
 
-def _call_ids(content: bytes, value: JsonValue) -> list[str]:
-    """Derive call ids from a file: from its JSON, and from its bytes as earlier versions did."""
+def _derive_call_ids(content: bytes, value: JsonValue) -> list[str]:
+    """Derive call ids from a file: from its JSON, and as earlier versions did, from its bytes."""
     digest = json_digest(value, body_bytes=len(content)).removeprefix(SCHEME)
     return [f"cli-{item[:16]}" for item in (digest, hashlib.sha256(content).hexdigest())]
 
 
-def _request_body(
+def _build_request_body(
     content: bytes, value: JsonValue, tool_call_id: str, *, session_id: str, tool_name: str
 ) -> bytes:
-    """Return the file if it is a request, or a request with the file as the result."""
+    """Return the body of a request: the file if it is one, or a request with the file as result."""
     if isinstance(value, dict) and {"toolName", "result"} <= value.keys() <= _REQUEST_KEYS:
         members = {"toolCallId": tool_call_id, **value, "sessionId": session_id}
-        # A lone surrogate stays a JSON escape; the service replaces it and adds a warning.
+        # A lone surrogate is written as a JSON escape. The service replaces it, and adds a warning.
         return json_bytes(members)
     head = {"toolName": tool_name, "toolCallId": tool_call_id, "sessionId": session_id}
     return json_bytes(head)[:-1] + b',"result":' + content + b"}"
@@ -134,7 +142,7 @@ async def _ingest(
     make_body: Callable[[str], bytes],
     call_ids: Sequence[str],
 ) -> IngestOutcome:
-    """Store the result under the call id that the session has already, or under the first one."""
+    """Store the result under a call id that the session has already; otherwise, the first one."""
     providers = (
         *shared_services.SERVICES,
         *ingest_services.MEDIA,
@@ -171,7 +179,7 @@ def _print_parts(ingested: IngestOutcome, console: Console) -> None:
     outcome = "stored" if ingested.is_new else "was stored before"
     console.print(
         f"{result.tool_result_id} {outcome} as seq {result.seq} of session {result.session_id}; "
-        f"{count_of(len(resources), 'resource')}",
+        f"{format_count(len(resources), 'resource')}",
         highlight=False,
         markup=False,
         soft_wrap=True,
@@ -182,9 +190,15 @@ def _format_part(part: dict[str, Any], resources: dict[str, dict[str, Any]]) -> 
     if part["type"] == "text":
         text = part["text"]
         size = decimal(len(text.encode("utf-8", "replace")))
-        return "text", "", "", size, printable(truncate(text, _TEXT_CHARS))
+        return "text", "", "", size, escape_for_console(truncate(text, _TEXT_CHARS))
     reference = part["image"] if part["type"] == "image" else part["data"]
     resource = resources.get(reference, {})
     size = decimal(resource["size"]) if resource else ""
     name = part.get("filename") or resource.get("filename") or ""
-    return part["type"], part["mimeType"], printable(name), size, printable(reference[:80])
+    return (
+        part["type"],
+        part["mimeType"],
+        escape_for_console(name),
+        size,
+        escape_for_console(reference[:80]),
+    )

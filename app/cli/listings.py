@@ -7,7 +7,7 @@ import anyio
 from rich.filesize import decimal
 
 from app.cli.error_output import check_session
-from app.cli.terminal import ERR, count_of, one_line, print_line, truncate
+from app.cli.terminal import ERR, format_count, print_line, to_one_line, truncate
 from app.config.settings import Settings
 from app.models.search_entry import SearchMatch
 from app.services.maintenance.project_totals import count_project
@@ -42,10 +42,10 @@ def list_pages(
 
     async def print_results(records: Records) -> None:
         count = 0
-        async with aclosing(_pages(records, project_id, filters, limit)) as pages:
+        async with aclosing(_list_pages_in_batches(records, project_id, filters, limit)) as pages:
             async for page in pages:
                 count += 1
-                print_line(encode_page_summary(page).decode() if as_json else _page_line(page))
+                print_line(encode_page_summary(page).decode() if as_json else _format_page(page))
         if not count:
             print_line("No pages.", to=ERR)
 
@@ -61,7 +61,7 @@ def search_records(
     limit: int,
     as_json: bool,
 ) -> None:
-    """Print a line for each hit, the best first.
+    """Print a line for each match, the best first.
 
     Raises:
         InvalidPayloadError: The query has no search term.
@@ -71,19 +71,21 @@ def search_records(
 
     async def print_results(records: Records) -> None:
         search = Search(records, SearchIndexing(records))
-        found = await search.search(project_id, request, cursor=None, limit=limit)
+        results = await search.search(project_id, request, cursor=None, limit=limit)
         if as_json:
-            results = encode_search_results(found.hits, found.next_cursor, pending=found.pending)
-            print_line(results.decode())
+            body = encode_search_results(results.hits, results.next_cursor, pending=results.pending)
+            print_line(body.decode())
             return
-        for hit in found.hits:
-            print_line(_hit_line(hit))
-        if not found.hits:
+        for hit in results.hits:
+            print_line(_format_hit(hit))
+        if not results.hits:
             print_line("No matches.", to=ERR)
-        if found.next_cursor is not None:
+        if results.next_cursor is not None:
             print_line(f"There are more than {limit} matches. Set a higher --limit.", to=ERR)
-        if found.pending:
-            print_line(f"{count_of(found.pending, 'record')} not indexed yet. Try again.", to=ERR)
+        if results.pending:
+            print_line(
+                f"{format_count(results.pending, 'record')} not indexed yet. Try again.", to=ERR
+            )
 
     _run(settings, print_results)
 
@@ -111,7 +113,7 @@ def _run(settings: Settings, command: Callable[[Records], Awaitable[None]]) -> N
     anyio.run(run)
 
 
-async def _pages(
+async def _list_pages_in_batches(
     records: Records, project_id: str, filters: PageFilters, limit: int
 ) -> AsyncGenerator[StoredPage, None]:
     lists, cursor = PageLists(records, AccessCounts(records)), None
@@ -125,7 +127,7 @@ async def _pages(
             return
 
 
-def _page_line(page: StoredPage) -> str:
+def _format_page(page: StoredPage) -> str:
     descriptor = read_descriptor(page)
     summary = descriptor["hint"] or descriptor["caption"] or ""
     columns = (
@@ -134,11 +136,11 @@ def _page_line(page: StoredPage) -> str:
         f"~{descriptor['size_tokens']} tokens",
         truncate(" ".join(summary.split()), _SUMMARY_CHARS),
     )
-    return one_line("  ".join(filter(None, columns)))
+    return to_one_line("  ".join(filter(None, columns)))
 
 
-def _hit_line(hit: SearchMatch) -> str:
+def _format_hit(hit: SearchMatch) -> str:
     location = hit.handle if hit.seq is None else f"{hit.session_id}#{hit.seq}"
     kind = f"{hit.kind}, {hit.title}" if hit.title else hit.kind
     snippet = " ".join((hit.snippet or "").split())
-    return one_line("  ".join(filter(None, (location, kind, snippet))))
+    return to_one_line("  ".join(filter(None, (location, kind, snippet))))

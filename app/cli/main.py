@@ -1,4 +1,4 @@
-"""The `pagefault` command: loads its commands and prints their errors.
+"""The `pagefault` command: it loads its subcommands, and prints their errors.
 
 `app.cli.commands` and the packages declare commands, their options and their help. A command
 imports its implementation when it runs: loading the whole service takes longer than most commands.
@@ -30,9 +30,9 @@ class _Commands(TyperGroup):
     def get_command(self, _: object, name: str) -> Any:  # noqa: ANN401 - Typer names no class
         """Return a command, or `None` if no command has this name."""
         if name not in self.commands:
-            found = find_commands()
-            # Typer suggests similar names from all commands.
-            for app_name in [found[name]] if name in found else set(found.values()):
+            app_names = find_commands()
+            # For an unknown name, all commands are loaded, so that Typer can suggest similar names.
+            for app_name in [app_names[name]] if name in app_names else set(app_names.values()):
                 group = get_group(resolve_name(app_name))
                 if group.name:
                     self.add_command(group)
@@ -54,8 +54,8 @@ def main() -> None:
     """Run the command line. An expected error is printed as one sentence and ends with status 1."""
     collect_seldom()
     _open_closed_streams()
-    # If click and Rich are installed, httpx imports its command line, which takes 6 MiB in each
-    # proxy that a host starts. With `None` that import fails.
+    # If click and Rich are installed, httpx imports its own command line, which takes 6 MiB in each
+    # proxy that a host starts. With `None`, this import fails, and httpx works without it.
     sys.modules.setdefault("httpx._main", None)  # type: ignore[arg-type]
     # Commands accept JSON with the same depth as the server.
     accept_deep_json()
@@ -71,9 +71,9 @@ def main() -> None:
         _end(exc.code or 0)
     except Exception as exc:  # noqa: BLE001 - printed before the process ends
         from app.cli.error_output import print_error
-        from app.cli.terminal import known_error_message
+        from app.cli.terminal import describe_known_error
 
-        sentence = known_error_message(exc)
+        sentence = describe_known_error(exc)
         if sentence is None:
             sys.excepthook(type(exc), exc, exc.__traceback__)
         else:
@@ -83,9 +83,9 @@ def main() -> None:
 
 
 def _open_closed_streams() -> None:
-    """Open standard streams that are closed on the null device.
+    """Open each closed standard stream again, on the null device.
 
-    Otherwise the next file that is opened would become standard output, which a host reads.
+    Otherwise the next file that is opened could become standard output, which a host reads.
     """
     for number in range(3):
         try:
@@ -101,8 +101,8 @@ def _open_closed_streams() -> None:
 def _end(status: int) -> NoReturn:
     """End the process without finalizing the interpreter.
 
-    During finalization, a thread of the object store's client may abort the process with an error
-    status, and a thread that reads from a host would be joined.
+    Finalization would wait for a thread that reads from a host, which may take forever. Also, a
+    thread of the object store's client may abort the process with an error status then.
     """
     with suppress(OSError):
         sys.stdout.flush()

@@ -47,27 +47,29 @@ Output = Annotated[
 
 
 def reject_options(options: Mapping[str, object], reason: str) -> None:
-    """Raise an error that names the first option with a value, if there is one.
+    """Check that no option has a value.
 
     Raises:
-        typer.BadParameter: An option has a value.
+        typer.BadParameter: An option has a value; the error names the first such option.
     """
     for name, value in options.items():
         if value:
             raise typer.BadParameter(reason, param_hint=name)
 
 
-def render_option(name: str, default: str, *, scope: str = "", minimum: int | None = None) -> Any:  # noqa: ANN401 - as typer declares its own
-    """Return a command's option for a limit of `RenderOptions`.
+def create_render_option(
+    name: str, default: str, *, scope: str = "", minimum: int | None = None
+) -> Any:  # noqa: ANN401 - as typer declares its own
+    """Create a command's option for a limit of `RenderOptions`.
 
-    The help has the range and the first sentence of the limit's description. The range is not a
-    `click.IntRange`, which would leave too little width for the names of options in the help.
+    The help has the range, and the first sentence of the limit's description. A `click.IntRange` is
+    not used, because it would leave too little width for the names of options in the help.
 
     Args:
         name: The name of the render option.
-        default: The text for its default.
-        scope: A text before the sentence in the help.
-        minimum: The minimum, if it differs from that of the render option.
+        default: The text in the help about the default.
+        scope: A text in the help before the description.
+        minimum: The minimum, if it is not that of the render option.
     """
     (low, high), text = describe_option(name)
     low = minimum or low

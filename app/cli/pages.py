@@ -1,4 +1,4 @@
-"""`pagefault page show`: prints or downloads a page from the stores.
+"""`pagefault page show`: print or download a page from the stores.
 
 Source: spec 000, "`/memory page <id> --download`" and "Enhanced modality display".
 """
@@ -59,14 +59,14 @@ def download_page(
     if parsed is None:
         raise typer.BadParameter(f"must be one of {LEVEL_NAMES}", param_hint="--level")
     folder = (DOWNLOADS if output is None else Path(output)).expanduser()
-    path, size_bytes = anyio.run(_save, settings, project_id, page_id, parsed, folder)
+    path, size_bytes = anyio.run(_save_page, settings, project_id, page_id, parsed, folder)
     print_line(f"{path}  ({decimal(size_bytes)})")
 
 
-async def _save(
+async def _save_page(
     settings: Settings, project_id: str, page_id: str, level: Level, folder: Path
 ) -> tuple[Path, int]:
-    # `page show` without a download needs none of the services that fetch files.
+    # These imports are slow, and only a download needs the services that fetch files.
     from app.features import open_services  # noqa: PLC0415
     from app.services.pages.downloads import PageDownloads  # noqa: PLC0415
 
@@ -78,13 +78,13 @@ async def _save(
             file = await services[PageDownloads].open_file(project_id, page_id, level)
             progress.update(task, description="writing", total=file.size_bytes)
             try:
-                return await _write(file, folder, progress, task), file.size_bytes
+                return await _write_file(file, folder, progress, task), file.size_bytes
             except OSError as exc:
                 reason = os.strerror(exc.errno) if exc.errno else str(exc)
                 raise CommandError(f"cannot write to {folder}: {reason}") from exc
 
 
-async def _write(file: "PageFile", folder: Path, progress: Progress, task: TaskID) -> Path:
+async def _write_file(file: "PageFile", folder: Path, progress: Progress, task: TaskID) -> Path:
     """Write to a temporary file and rename it, so that no reader sees an incomplete file."""
     path = anyio.Path(folder) / file.filename
     await path.parent.mkdir(parents=True, exist_ok=True)

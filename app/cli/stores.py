@@ -10,7 +10,14 @@ from rich.filesize import decimal
 from rich.progress import BarColumn, DownloadColumn, Progress, ProgressColumn, TextColumn
 
 from app.cli.error_output import EXIT_CANNOT_START, print_error
-from app.cli.terminal import ERR, OUT, count_of, existing_store_settings, print_line, read_settings
+from app.cli.terminal import (
+    ERR,
+    OUT,
+    format_count,
+    print_line,
+    read_existing_store_settings,
+    read_settings,
+)
 from app.config.settings import Settings
 from app.errors import StoreUnavailableError
 from app.services.maintenance.fsck import StoreCheck, StoreCheckReport, StoreFault
@@ -48,8 +55,8 @@ def migrate_stores(data_dir: Path | None, env_file: Path | None) -> None:
 
 
 def print_migration_plan(data_dir: Path | None, env_file: Path | None) -> None:
-    """Print the statements of a migration, their locks, and who would wait for them."""
-    planned = anyio.run(plan_database_migration, existing_store_settings(data_dir, env_file))
+    """Print the statements of a migration, their locks, and what would wait for these locks."""
+    planned = anyio.run(plan_database_migration, read_existing_store_settings(data_dir, env_file))
     if not planned:
         print_line("The database is up to date.")
         return
@@ -65,8 +72,8 @@ def sweep_stores(
     data_dir: Path | None, env_file: Path | None, *, grace: str | None, dry_run: bool
 ) -> None:
     """Sweep the stores and print a summary."""
-    seconds = None if grace is None else _seconds(grace)
-    settings = existing_store_settings(data_dir, env_file)
+    seconds = None if grace is None else _parse_duration(grace)
+    settings = read_existing_store_settings(data_dir, env_file)
     grace_seconds = settings.sweep.grace_seconds if seconds is None else seconds
     report = anyio.run(_sweep, settings, grace_seconds, dry_run)
     print_line(_summarize_sweep(report, dry_run=dry_run))
@@ -79,7 +86,7 @@ def check_stores(data_dir: Path | None, env_file: Path | None, *, repair: bool) 
         SystemExit: A fault was found, or the check could not finish.
     """
     try:
-        report = anyio.run(_check, existing_store_settings(data_dir, env_file), repair)
+        report = anyio.run(_check, read_existing_store_settings(data_dir, env_file), repair)
     except StoreUnavailableError as exc:
         reason = exc.cause.sentence if exc.cause else "a store does not answer"
         print_error(f"{reason}. The check is not complete: run it again.")
@@ -97,7 +104,7 @@ async def _sweep(settings: Settings, grace_seconds: float, dry_run: bool) -> Swe
     ):
         values = Stores(records, blobs, stored_bytes).values(settings)
         sweep = Services(maintenance_services.SERVICES, values)[Sweep]
-        with _progress(BarColumn(), TextColumn("{task.fields[counts]}")) as progress:
+        with _create_progress(BarColumn(), TextColumn("{task.fields[counts]}")) as progress:
             task = progress.add_task("sweeping", total=None, counts="")
 
             def show_counts(report: SweepReport) -> None:
@@ -109,7 +116,7 @@ async def _sweep(settings: Settings, grace_seconds: float, dry_run: bool) -> Swe
 
 async def _check(settings: Settings, repair: bool) -> StoreCheckReport:
     async with open_records(settings) as (records, blobs):
-        with _progress(BarColumn(), DownloadColumn()) as progress:
+        with _create_progress(BarColumn(), DownloadColumn()) as progress:
             task = progress.add_task("checking", total=None)
 
             def show_bytes(read_bytes: int, total_bytes: int) -> None:
@@ -123,19 +130,19 @@ async def _check(settings: Settings, repair: bool) -> StoreCheckReport:
             )
 
 
-def _progress(*columns: ProgressColumn) -> Progress:
+def _create_progress(*columns: ProgressColumn) -> Progress:
     return Progress(
         TextColumn("{task.description}"),
         *columns,
         console=ERR,
         transient=True,
         disable=not ERR.is_terminal,
-        # Lines are printed above the bar, except where the output is a pipe.
+        # On a terminal, lines are printed above the bar.
         redirect_stdout=OUT.is_terminal,
     )
 
 
-def _seconds(text: str) -> float:
+def _parse_duration(text: str) -> float:
     match = _DURATION.match(text)
     if match is None:
         raise typer.BadParameter(
@@ -146,33 +153,33 @@ def _seconds(text: str) -> float:
 
 
 def _summarize_sweep(report: SweepReport, *, dry_run: bool) -> str:
-    files = f"{count_of(report.removed, 'file')} that nothing refers to"
+    files = f"{format_count(report.removed, 'file')} that nothing refers to"
     reserved = decimal(report.expired_reserved_bytes)
     removed = {
         f"{files} ({decimal(report.bytes_removed)})": report.removed,
-        count_of(report.temporary_removed, "temporary file"): report.temporary_removed,
-        count_of(report.expired_uploads, "expired upload"): report.expired_uploads,
-        count_of(report.expired_keys, "expired idempotency key"): report.expired_keys,
-        count_of(report.expired_events, "expired event"): report.expired_events,
+        format_count(report.temporary_removed, "temporary file"): report.temporary_removed,
+        format_count(report.expired_uploads, "expired upload"): report.expired_uploads,
+        format_count(report.expired_keys, "expired idempotency key"): report.expired_keys,
+        format_count(report.expired_events, "expired event"): report.expired_events,
         f"the reservation of {reserved} that never came": report.expired_reserved_bytes,
     }
     *first, last = [part for part, number in removed.items() if number] or ["nothing"]
     objects = f"{', '.join(first)} and {last}" if first else last
     sentence = f"{'Would remove' if dry_run else 'Removed'} {objects}."
     if report.kept_young:
-        young = count_of(report.kept_young, "file")
+        young = format_count(report.kept_young, "file")
         sentence += f" Left {young} that nothing refers to for the grace period."
     return sentence
 
 
 def _summarize_check(report: StoreCheckReport) -> list[str]:
-    """Return a line about the checked files, and one about files that nothing refers to."""
+    """Return a sentence about the checked files and, if there are any, one about unneeded files."""
     sound = "it is sound" if report.blobs == 1 else "all are sound"
-    found = count_of(report.faults, "fault") if report.faults else sound
+    found = format_count(report.faults, "fault") if report.faults else sound
     read = decimal(report.bytes_read)
-    sentences = [f"Checked {count_of(report.blobs, 'file')} ({read}): {found}."]
+    sentences = [f"Checked {format_count(report.blobs, 'file')} ({read}): {found}."]
     if report.unneeded:
-        files = count_of(report.unneeded, "more file")
+        files = format_count(report.unneeded, "more file")
         them = "it" if report.unneeded == 1 else "them"
         sentences.append(f"Nothing refers to {files}: `pagefault gc` removes {them}.")
     return sentences

@@ -14,7 +14,7 @@ import anyio.to_thread
 from rich.filesize import decimal
 
 from app.cli.error_output import check_session
-from app.cli.terminal import ERR, count_of, one_line, print_line, truncate
+from app.cli.terminal import ERR, format_count, print_line, to_one_line, truncate
 from app.config.settings import Settings
 from app.models.identity import utc_now
 from app.services.access.callers import Access, Caller, LinkGrant, LinkSigner, link_expiry
@@ -24,7 +24,7 @@ from app.services.events.streams import EventStreams
 from app.services.events.subscriptions import EventItem
 from app.stores.records.records import Records
 from app.wiring import event_services, shared_services
-from app.wiring.open_stores import Stores, signing_keys
+from app.wiring.open_stores import Stores, read_signing_keys
 from app.wiring.services import Services
 from app.wiring.stores import open_blob_store, open_broker, open_checked_database
 
@@ -32,7 +32,7 @@ _LINK_SECONDS = 3600
 _TEXT_CHARS = 80
 _INTERRUPTED = 130
 
-_Data: TypeAlias = dict[str, Any]
+_EventData: TypeAlias = dict[str, Any]
 
 
 def tail_events(
@@ -65,14 +65,14 @@ async def _follow(
                 caller, session_id=session_id, after=after
             ) as stream:
                 async for item in stream.items():
-                    # If the stream is read too slowly, it ends. Then another stream is opened,
-                    # which begins after this event.
+                    # If the stream is read too slowly, it ends. Then another stream is opened after
+                    # the last event.
                     after = item.position
-                    for line in [_json_line(item)] if as_json else formatter.format(item):
+                    for line in [_format_json(item)] if as_json else formatter.format(item):
                         print_line(line)
 
 
-def _json_line(item: EventItem) -> str:
+def _format_json(item: EventItem) -> str:
     head = json.dumps({"event": item.type, "id": item.position})
     return f'{head[:-1]}, "data": {item.data.decode()}}}'
 
@@ -87,16 +87,16 @@ class _LineFormatter:
 
     def format(self, item: EventItem) -> list[str]:
         """Return the line of an event, and a line for each medium in the event."""
-        data: _Data = json.loads(item.data)
+        data: _EventData = json.loads(item.data)
         if item.type == "reset":
             return [f"… events before {data['position']} are no longer stored; new events follow"]
         entry = f"{data['sessionId']}#{data['seq']}" if data["sessionId"] else "-"
         text = _FORMATTERS.get(item.type, _format_page)(data)
         line = f"{data['createdAt'][:19]}Z  {entry}  {item.type}  {text}"
         resources = data["sanitized"]["resources"] if "sanitized" in data else []
-        return [one_line(value) for value in (line, *map(self._format_medium, resources))]
+        return [to_one_line(value) for value in (line, *map(self._format_medium, resources))]
 
-    def _format_medium(self, descriptor: _Data) -> str:
+    def _format_medium(self, descriptor: _EventData) -> str:
         resource_id = descriptor["uri"].partition(":")[2]
         url = f"{self.services[PublishedContent].base_url}/api/resources/{resource_id}/content"
         if self.needs_key:
@@ -109,10 +109,10 @@ class _LineFormatter:
         return f"    {descriptor['mimeType']}  {size}  {name}{url}"
 
 
-def _format_tool_result(data: _Data) -> str:
+def _format_tool_result(data: _EventData) -> str:
     outcome = "" if data["success"] else "failed: "
     texts = (part["text"] for part in data["sanitized"]["parts"] if part["type"] == "text")
-    return f"{data['toolName']} ({data['callId']})  {outcome}{_first_text(next(texts, ''))}"
+    return f"{data['toolName']} ({data['callId']})  {outcome}{_format_first_text(next(texts, ''))}"
 
 
 _NOUNS = {
@@ -125,22 +125,22 @@ _NOUNS = {
 }
 
 
-def _format_counts(data: _Data) -> str:
+def _format_counts(data: _EventData) -> str:
     counts: dict[str, int] = data.get("deleted") or data.get("imported") or data.get("copied") or {}
-    return ", ".join(count_of(count, _NOUNS[kind]) for kind, count in counts.items() if count)
+    return ", ".join(format_count(count, _NOUNS[kind]) for kind, count in counts.items() if count)
 
 
-def _format_page(data: _Data) -> str:
+def _format_page(data: _EventData) -> str:
     return f"{data['id']} version {data['version']} ({data['modality']})"
 
 
-_FORMATTERS: dict[str, Callable[[_Data], str]] = {
+_FORMATTERS: dict[str, Callable[[_EventData], str]] = {
     "llmservice:toolResult": _format_tool_result,
     "message:created": lambda data: (
-        f"{data['role']}: {_first_text(data['message'].get('content'))}"
+        f"{data['role']}: {_format_first_text(data['message'].get('content'))}"
     ),
-    "interaction:created": lambda data: _first_text(data["interaction"]["input"]),
-    "interaction:answered": lambda data: _first_text(data["output"].get("content")),
+    "interaction:created": lambda data: _format_first_text(data["interaction"]["input"]),
+    "interaction:answered": lambda data: _format_first_text(data["output"].get("content")),
     "page:faulted": lambda data: f"{data['id']} at {data['level']}",
     "session:imported": _format_counts,
     "session:forked": lambda data: f"of {data['forkedFrom']['sessionId']}: {_format_counts(data)}",
@@ -148,7 +148,7 @@ _FORMATTERS: dict[str, Callable[[_Data], str]] = {
 }
 
 
-def _first_text(value: object) -> str:
+def _format_first_text(value: object) -> str:
     if isinstance(value, list):
         texts = (part["text"] for part in value if isinstance(part, dict) and "text" in part)
         value = next(texts, value)
@@ -158,15 +158,14 @@ def _first_text(value: object) -> str:
 
 @asynccontextmanager
 async def _open_event_streams(settings: Settings) -> AsyncIterator[Services]:
-    """Open the database and the event streams.
+    """Open the database and the event streams, as `open_stores` and `open_services` do.
 
-    The blob store is not checked, because lines only have links to media. Raises the errors of
-    `open_stores`, except those of the blob store.
+    The blob store is not checked, because lines only have links to media.
     """
     async with open_checked_database(settings) as engines, open_broker(settings, engines) as broker:
         blobs = open_blob_store(settings.blobs, settings.data_dir)
         records = Records(engines, blob_size=blobs.size, announce=broker.announce)
-        keys = await anyio.to_thread.run_sync(signing_keys, settings)
+        keys = await anyio.to_thread.run_sync(read_signing_keys, settings)
         services = Services(
             (*shared_services.SERVICES, *event_services.SERVICES),
             Stores(records, blobs, None).values(settings)

@@ -25,7 +25,7 @@ from pagefault_dialects.errors import Fault, PagefaultError
 
 
 class _NoticeConsole(Console):
-    """A console for messages on standard error."""
+    """A console for messages on standard error, which may be closed."""
 
     def on_broken_pipe(self) -> None:
         """Stop printing. A closed pipe does not end the command."""
@@ -37,10 +37,13 @@ ERR = _NoticeConsole(stderr=True)
 
 
 def read_settings(data_dir: Path | None, env_file: Path | None, **others: object) -> Settings:
-    """Return the settings of the command line, the environment and the settings file.
+    """Read the settings from the command line, the environment and the settings file.
 
-    For each setting, the first of these that has a value is used. The file is added to the
+    Each setting has the value of the first of these that sets it. The file is added to the
     environment of this process, which its workers inherit.
+
+    Raises:
+        SystemExit: A setting is invalid; an error message was printed.
     """
     try:
         add_env_file(env_file, data_dir)
@@ -49,22 +52,26 @@ def read_settings(data_dir: Path | None, env_file: Path | None, **others: object
         return Settings(**{name: value for name, value in options.items() if value is not None})
     except EnvFileError as exc:
         print_error(str(exc))
-        raise SystemExit(2) from exc
+        raise SystemExit(EXIT_CANNOT_START) from exc
     except ValidationError as exc:
         for error in exc.errors(include_url=False, include_input=False):
             name = "__".join(str(step) for step in error["loc"]).upper()
             prefix = f"PAGEFAULT_{name}: " if name else ""
             message = str(error["msg"]).removeprefix("Value error, ")
             print_error(prefix + message)
-        raise SystemExit(2) from exc
+        raise SystemExit(EXIT_CANNOT_START) from exc
     except SettingsError as exc:
         # The value of a whole group has to be JSON.
         print_error(f"{exc}: set its members one by one, as docs/settings.md lists them")
-        raise SystemExit(2) from exc
+        raise SystemExit(EXIT_CANNOT_START) from exc
 
 
-def existing_store_settings(data_dir: Path | None, env_file: Path | None) -> Settings:
-    """Return the settings of a command that needs existing stores."""
+def read_existing_store_settings(data_dir: Path | None, env_file: Path | None) -> Settings:
+    """Read the settings of a command that needs existing stores, and configure the log.
+
+    Raises:
+        SystemExit: A setting is invalid, or there is no database; an error message was printed.
+    """
     settings = read_settings(data_dir, env_file)
     configure_logging(settings.log_format, "warning")
     database = settings.data_dir / "pagefault.db"
@@ -74,10 +81,10 @@ def existing_store_settings(data_dir: Path | None, env_file: Path | None) -> Set
     return settings
 
 
-def project_settings(
+def read_project_settings(
     data_dir: Path | None, env_file: Path | None, project: str | None
 ) -> tuple[Settings, str]:
-    """Return the settings of a command that works on a project, and the id of the project."""
+    """Read the settings of a command that works on a project, and return them with its id."""
     settings = read_settings(data_dir, env_file)
     configure_logging(settings.log_format, "warning")
     return settings, resolve_project(settings, project)
@@ -90,19 +97,19 @@ def resolve_project(settings: Settings, project: str | None) -> str:
     return name
 
 
-def count_of(number: int, noun: str) -> str:
+def format_count(number: int, noun: str) -> str:
     """Format a number with its noun: `1 file`, `2,000 files`."""
     return f"{number:,} {noun}{'' if number == 1 else 's'}"
 
 
 def print_line(text: str, *, to: Console = OUT) -> None:
     """Print a line of plain text, without markup, colours or line breaks."""
-    # Soft-wrapped, so that Rich does not break long lines in a pipe.
+    # With soft wrapping, Rich does not break long lines in a pipe.
     to.print(text, highlight=False, markup=False, soft_wrap=True)
 
 
-def one_line(text: str) -> str:
-    """Return a text with control characters replaced by spaces."""
+def to_one_line(text: str) -> str:
+    """Replace control characters, such as line breaks, by spaces."""
     return "".join(c if c.isprintable() else " " for c in text)
 
 
@@ -111,9 +118,9 @@ def truncate(text: str, length: int) -> str:
     return text[:length] + ("…" if len(text) > length else "")
 
 
-def printable(text: str) -> str:
-    """Return a text as `one_line`, with console markup escaped."""
-    return escape(one_line(text))
+def escape_for_console(text: str) -> str:
+    """Convert a text with `to_one_line`, and escape the markup of Rich."""
+    return escape(to_one_line(text))
 
 
 class CommandError(Exception):
@@ -131,7 +138,7 @@ _KNOWN_ERRORS = (
 )
 
 
-def known_error_message(error: Exception) -> str | None:
+def describe_known_error(error: Exception) -> str | None:
     """Return the message of an error with a known cause; `None` for other errors."""
     if not isinstance(error, _KNOWN_ERRORS):
         return None

@@ -7,7 +7,7 @@ from typing import Any
 
 import anyio
 
-from app.cli.terminal import CommandError, count_of, print_line
+from app.cli.terminal import CommandError, format_count, print_line
 from app.config.settings import Settings
 from app.errors import ConflictError
 from app.features import open_services
@@ -28,18 +28,18 @@ def ingest_transcript(
     Args:
         settings: The settings of the stores.
         file: A transcript of Claude Code or Codex, or a message in each line.
-        session_id: The session to append to.
+        session_id: The session that gets the messages.
         project_id: The project of the session.
-        fork_id: The fork to append to if the session has another conversation, for example because
-            the user of the agent went back and asked something else.
+        fork_id: The id of a fork that gets the messages if the session has another conversation,
+            for example because the user of the agent went back and asked something else.
 
     Raises:
         CommandError: The file cannot be read, a line is not JSON, or the session has another
             conversation.
-        PagefaultError: The service refuses it.
+        PagefaultError: The conversation is invalid, or a store fails.
     """
     try:
-        receipt = anyio.run(_put, settings, file, session_id, project_id, fork_id)
+        receipt = anyio.run(_append, settings, file, session_id, project_id, fork_id)
     except ConflictError as exc:
         if exc.problem_code != "history-diverged":
             raise
@@ -52,8 +52,8 @@ def ingest_transcript(
     except InvalidJsonError as exc:
         sentence = exc.detail.replace("The body", str(file))
         raise CommandError(f"{sentence} `pagefault doctor {file}` examines it.") from exc
-    appended = count_of(receipt["appended"], "message")
-    skipped = count_of(receipt.get("passedOver", 0), "line")
+    appended = format_count(receipt["appended"], "message")
+    skipped = format_count(receipt.get("passedOver", 0), "line")
     name = receipt.get("sessionId", session_id)
     print_line(
         f"session {name} has the conversation up to seq {receipt['lastSeq']}: {appended} "
@@ -61,7 +61,7 @@ def ingest_transcript(
     )
 
 
-async def _put(
+async def _append(
     settings: Settings, file: Path, session_id: str, project_id: str, fork_id: str | None
 ) -> dict[str, Any]:
     async def chunks() -> AsyncIterator[bytes]:

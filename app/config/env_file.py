@@ -2,9 +2,7 @@
 
 The file has the format of python-dotenv, but variables in values are not expanded. Its settings are
 added to the environment, which all processes of the service read. They do not replace existing
-variables.
-
-Source: the rules of `docs/settings.md`.
+variables. The rules are documented in `docs/settings.md`.
 """
 
 import os
@@ -13,12 +11,13 @@ from pathlib import Path
 
 from dotenv.parser import parse_stream
 
-from app.config.settings import PREFIX, RAW_RESULTS, Settings, misspelt
+from app.config.settings import PREFIX, RAW_RESULTS_VARIABLE, Settings, find_unknown_variables
 
-DATA_DIR = "PAGEFAULT_DATA_DIR"
+DATA_DIR_VARIABLE = "PAGEFAULT_DATA_DIR"
 DEFAULT_DATA_DIR = Path("data")
-FILE_NAME = ".env"
-# The client of the object store and the SDK of OpenTelemetry read their own variables.
+ENV_FILE_NAME = ".env"
+# The client of the object store and the SDK of OpenTelemetry read variables of their own, which may
+# also be in the file.
 _PREFIXES = (PREFIX, "AWS_", "OTEL_")
 
 
@@ -31,7 +30,7 @@ def add_env_file(env_file: Path | None, data_dir: Path | None) -> None:
 
     Args:
         env_file: The file. By default `.env` in the data directory, if it exists.
-        data_dir: The data directory. By default that of the environment.
+        data_dir: The data directory. By default, the one in the environment.
 
     Raises:
         EnvFileError: The file cannot be read, or a line is not a valid setting.
@@ -40,23 +39,24 @@ def add_env_file(env_file: Path | None, data_dir: Path | None) -> None:
     if file is None:
         return
     settings = _read_settings(file)
-    if env_file is None and DATA_DIR in settings:
+    if env_file is None and DATA_DIR_VARIABLE in settings:
         raise EnvFileError(
-            f"{file}: {DATA_DIR} led to this file and cannot be set in it; set it in the "
+            f"{file}: {DATA_DIR_VARIABLE} led to this file and cannot be set in it; set it in the "
             "environment, or name the file with --env-file"
         )
     os.environ.update(_unset_settings(file, settings))
 
 
 def _find_file(data_dir: Path | None) -> Path | None:
-    """Return `.env` of the data directory, if it exists.
+    """Return the path of `.env` in the data directory, if the file exists.
 
     Raises:
-        EnvFileError: It exists in the default data directory, which is in the working directory. A
-            command that is started in a foreign directory must not read its settings.
+        EnvFileError: No data directory is set, and the default one has a `.env`. The default one is
+            in the working directory, and a command that is started in a foreign directory must not
+            read settings there.
     """
-    directory = data_dir or os.environ.get(DATA_DIR)
-    file = Path(directory or DEFAULT_DATA_DIR) / FILE_NAME
+    directory = data_dir or os.environ.get(DATA_DIR_VARIABLE)
+    file = Path(directory or DEFAULT_DATA_DIR) / ENV_FILE_NAME
     if not file.is_file():
         return None
     if directory is None:
@@ -71,13 +71,13 @@ def _read_settings(file: Path) -> dict[str, str]:
     """Return the settings of a file by name; variables of other programs are ignored."""
     settings: dict[str, str] = {}
     for number, name, value in _read_assignments(file):
-        if not name.startswith(_PREFIXES) and name != RAW_RESULTS:
+        if not name.startswith(_PREFIXES) and name != RAW_RESULTS_VARIABLE:
             continue
         if name in settings:
             raise EnvFileError(f"{file}, line {number}: {name} is set a second time")
         settings[name] = value
-    if wrong := misspelt(settings, Settings):
-        raise EnvFileError(f"{file}: {'; '.join(wrong)}")
+    if errors := find_unknown_variables(settings, Settings):
+        raise EnvFileError(f"{file}: {'; '.join(errors)}")
     return settings
 
 
@@ -102,7 +102,11 @@ def _read_assignments(file: Path) -> Iterator[tuple[int, str, str]]:
 
 
 def _unset_settings(file: Path, settings: Mapping[str, str]) -> dict[str, str]:
-    """Return the settings that the environment does not have; names are case-insensitive."""
+    """Return the settings that the environment does not have. The case of names does not matter.
+
+    Raises:
+        EnvFileError: The environment sets a whole group as JSON, and the file a part of this group.
+    """
     environment = {name.upper() for name in os.environ}
     for name in settings:
         group = name.partition("__")[0]

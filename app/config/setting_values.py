@@ -1,8 +1,8 @@
 """Parse values of settings: lists, origins and host names.
 
-Origins and host names are normalized to the form that browsers send in `Origin` and `Host`, because
-they are compared byte by byte. For an invalid value, functions raise a `ValueError` whose message
-has a valid form.
+Origins and host names are compared byte by byte with those that browsers send in `Origin` and
+`Host`. So they are normalized to the form of browsers. For an invalid value, the functions raise a
+`ValueError` whose message shows a valid form.
 """
 
 import ipaddress
@@ -34,16 +34,19 @@ _QUOTES = "\"'"
 
 
 def split_commas(value: object, *, is_secret: bool = False) -> object:
-    """Return the items of `a,b` as a tuple; return values that are not text unchanged.
+    """Return the items of a text `a,b` as a tuple. A value that is not text is returned unchanged.
 
     Args:
         value: The value of the variable.
         is_secret: True if the error message must not contain the value.
+
+    Raises:
+        ValueError: The text has brackets or quotes; the message has the list without these.
     """
     if not isinstance(value, str):
         return value
     items = tuple(item.strip() for item in value.split(",") if item.strip())
-    json_items = _json_items(value)
+    json_items = _parse_bracketed_list(value)
     if json_items is None and not any(item[0] in _QUOTES for item in items):
         return items
     msg = "is a list separated by commas, without brackets and quotes"
@@ -58,27 +61,29 @@ CommaList = Annotated[tuple[str, ...], NoDecode, BeforeValidator(split_commas)]
 """The type of a setting with items separated by commas."""
 
 
-def each_by(check: Callable[[str], str]) -> Callable[[tuple[str, ...]], tuple[str, ...]]:
+def make_item_validator(
+    check: Callable[[str], str],
+) -> Callable[[tuple[str, ...]], tuple[str, ...]]:
     """Return a validator that replaces each item of a list with the result of `check`."""
     return lambda items: tuple(map(check, items))
 
 
-def _json_items(value: str) -> list[str] | None:
+def _parse_bracketed_list(value: str) -> list[str] | None:
     """Return the items of a list in the syntax of JSON or Python; `None` for other text."""
     text = value.strip()
     if not (text.startswith("[") and text.endswith("]")):
         return None
     try:
-        found = json.loads(text)
+        items = json.loads(text)
     except ValueError:
-        # It may be a Python list, whose items are quoted, or an IPv6 address such as `[::1]`.
-        inner = [item.strip() for item in text[1:-1].split(",")]
-        is_quoted = all(item[:1] in _QUOTES and item for item in inner)
-        return [item.strip(_QUOTES) for item in inner] if is_quoted else None
-    return [str(item) for item in found]
+        # The text may be a Python list, whose items are quoted, or an IPv6 address such as `[::1]`.
+        quoted = [item.strip() for item in text[1:-1].split(",")]
+        is_python_list = all(item[:1] in _QUOTES and item for item in quoted)
+        return [item.strip(_QUOTES) for item in quoted] if is_python_list else None
+    return [str(item) for item in items]
 
 
-def page_origin(value: str) -> str:
+def normalize_page_origin(value: str) -> str:
     """Return the origin of pages that may call the API, normalized as in `Origin`."""
     if value == "*":
         raise ValueError(
@@ -88,16 +93,16 @@ def page_origin(value: str) -> str:
     origin = value.lower().removesuffix("/")
     if _OTHER_ORIGIN.fullmatch(origin):
         return origin
-    found = _ORIGIN.fullmatch(origin)
-    if not found or not (is_normalized_host(found["host"]) or _is_ipv6(found["host"])):
+    match = _ORIGIN.fullmatch(origin)
+    if not match or not (is_normalized_host(match["host"]) or _is_ipv6(match["host"])):
         raise ValueError(
             f"{_printable(value)} is not an origin such as https://app.example.com or "
             "http://localhost:3000, with its scheme and without a path"
         )
-    return origin_of(origin)
+    return build_origin(origin)
 
 
-def accepted_host(value: str) -> str:
+def normalize_host(value: str) -> str:
     """Return a host name, with or without a port, normalized as in `Host`."""
     host = value.lower()
     if "*" in host:
@@ -124,8 +129,8 @@ def accepted_host(value: str) -> str:
     return name if port is None else f"{name}:{port}"
 
 
-def fetched_host(value: str) -> str:
-    """Return a host that may be fetched; `Fetcher` makes further checks."""
+def check_fetched_host(value: str) -> str:
+    """Check and return a host from which files may be fetched. `Fetcher` makes further checks."""
     if "*" in value:
         msg = "there are no wildcards: list each host, such as files.internal,media.internal:9000"
         raise ValueError(msg)
@@ -137,7 +142,7 @@ def fetched_host(value: str) -> str:
 
 
 def is_normalized_host(host: str) -> bool:
-    """Return whether a name or an IPv4 address has the form of browsers in `Host`."""
+    """Return whether this is a name or an IPv4 address, in the form that browsers send."""
     try:
         return bool(_BROWSER_NAME.fullmatch(host) or ipaddress.IPv4Address(host))
     except ValueError:
@@ -145,7 +150,7 @@ def is_normalized_host(host: str) -> bool:
 
 
 def _is_ipv6(host: str) -> bool:
-    """Return whether this is an IPv6 address in brackets, in the form of browsers."""
+    """Return whether this is an IPv6 address in brackets, in the form that browsers send."""
     if not (host.startswith("[") and host.endswith("]")) or "%" in host:
         return False
     try:
@@ -158,8 +163,8 @@ def _printable(value: str) -> str:
     return "".join(character for character in value if character.isprintable())
 
 
-def origin_of(url: str) -> str:
-    """Return the origin of an http(s) URL in the form of browsers: without default port."""
+def build_origin(url: str) -> str:
+    """Return the origin of an http(s) URL in the form of browsers, which omits a default port."""
     parts = urlsplit(url)
     host = parts.hostname or ""
     name = f"[{host}]" if ":" in host else host
@@ -167,7 +172,7 @@ def origin_of(url: str) -> str:
     return f"{parts.scheme}://{name}{port}"
 
 
-def host_names(url: str) -> frozenset[str]:
+def list_host_names(url: str) -> frozenset[str]:
     """Return the possible values of `Host`, in lower case, in requests to an http(s) URL.
 
     The default port may be omitted, and a name may end in a dot.

@@ -1,10 +1,12 @@
-"""Settings from `PAGEFAULT_*` environment variables. Services get values, and do not import this.
+"""Settings, which are read from `PAGEFAULT_*` environment variables.
+
+Services do not import this module; they get the values as arguments.
 
 The name of a nested setting has two underscores: `PAGEFAULT_LIMITS__BODY_BYTES` is `body_bytes` of
 the group `limits`.
 
-If a misspelt variable were ignored, the operator would rely on a limit that is not set. So a
-variable `PAGEFAULT_…` that is not a setting, and not one of the names below, is an error.
+If a misspelt variable were ignored, the operator would rely on a limit that is not set. So it is an
+error if a variable `PAGEFAULT_…` is neither a setting nor one of the other variables below.
 """
 
 import difflib
@@ -34,27 +36,27 @@ from pydantic_settings import BaseSettings, NoDecode, SettingsConfigDict
 
 from app.config.setting_values import (
     CommaList,
-    accepted_host,
-    each_by,
-    fetched_host,
-    host_names,
+    build_origin,
+    check_fetched_host,
     is_loopback,
     is_normalized_host,
-    origin_of,
-    page_origin,
+    list_host_names,
+    make_item_validator,
+    normalize_host,
+    normalize_page_origin,
     split_commas,
 )
 from app.models.limits import MIB, FetchPolicy, Limits
 
 PREFIX = "PAGEFAULT_"
-RAW_RESULTS = "DECTO_DEBUG_TOOL_RESULT_RAW"
+RAW_RESULTS_VARIABLE = "DECTO_DEBUG_TOOL_RESULT_RAW"
 """The only setting without the prefix; the specification defines its name."""
-STARTED_BY = "PAGEFAULT_STARTED_BY"
-"""Set by the Makefile, so that messages name its variables and not the options of a command."""
-OF_CLIENTS = frozenset({"PAGEFAULT_URL", "PAGEFAULT_API_KEY", "PAGEFAULT_LOG"})
+STARTED_BY_VARIABLE = "PAGEFAULT_STARTED_BY"
+"""Set by the Makefile, so that messages name variables of `make` and not options of a command."""
+CLIENT_VARIABLES = frozenset({"PAGEFAULT_URL", "PAGEFAULT_API_KEY", "PAGEFAULT_LOG"})
 """Settings of clients: the URL of the service, a key and the level of their log."""
-# PAGEFAULT_CRASH_AT is set by tests.
-_READ_ELSEWHERE = OF_CLIENTS | {"PAGEFAULT_CRASH_AT", STARTED_BY}
+# Variables that are not settings of the service. PAGEFAULT_CRASH_AT is set by tests.
+_OTHER_VARIABLES = CLIENT_VARIABLES | {"PAGEFAULT_CRASH_AT", STARTED_BY_VARIABLE}
 # Kubernetes sets these in every container for each existing service whose name begins with
 # `pagefault`.
 _KUBERNETES_VARIABLE = re.compile(
@@ -64,62 +66,62 @@ _KUBERNETES_VARIABLE = re.compile(
 _KUBERNETES_ADDRESS = re.compile(r"(?:tcp|udp|sctp)://", re.IGNORECASE)
 
 
-def variables_of(group: type[BaseModel], prefix: str = PREFIX) -> Iterator[tuple[str, FieldInfo]]:
+def list_variables(group: type[BaseModel], prefix: str = PREFIX) -> Iterator[tuple[str, FieldInfo]]:
     """Yield each variable of a group of settings, and of nested groups, with its field."""
     for name, field in group.model_fields.items():
         if isinstance(field.annotation, type) and issubclass(field.annotation, BaseModel):
-            yield from variables_of(field.annotation, f"{prefix}{name.upper()}__")
+            yield from list_variables(field.annotation, f"{prefix}{name.upper()}__")
         else:
             alias = field.validation_alias
             yield alias if isinstance(alias, str) else f"{prefix}{name.upper()}", field
 
 
-def misspelt(environment: Mapping[str, str], settings: type[BaseModel]) -> list[str]:
+def find_unknown_variables(environment: Mapping[str, str], settings: type[BaseModel]) -> list[str]:
     """Return a sentence for each variable with the prefix `PAGEFAULT_` that is not a setting.
 
     Args:
         environment: All variables; the case of their names does not matter.
         settings: The class of all settings.
     """
-    known = [name for name, _ in variables_of(settings)]
-    groups = {name.rpartition("__")[0] for name in known}
+    setting_names = [name for name, _ in list_variables(settings)]
+    groups = {name.rpartition("__")[0] for name in setting_names}
     return [
-        _describe_misspelt(variable, name, known)
+        _describe_unknown_variable(variable, name, setting_names)
         for variable, value in sorted(environment.items())
         if (name := variable.upper()).startswith(PREFIX)
-        and name not in known
+        and name not in setting_names
         and name not in groups
-        and name not in _READ_ELSEWHERE
+        and name not in _OTHER_VARIABLES
         and not _KUBERNETES_VARIABLE.fullmatch(name)
         and not (name.endswith("_PORT") and _KUBERNETES_ADDRESS.match(value))
     ]
 
 
-def _describe_misspelt(variable: str, name: str, known: list[str]) -> str:
+def _describe_unknown_variable(variable: str, name: str, setting_names: list[str]) -> str:
     printable = "".join(character for character in variable if character.isprintable())
-    nearest = _find_similar(name, known)
+    nearest = _find_similar(name, setting_names)
     if nearest is None:
         return f"{printable} is not a setting. docs/settings.md lists all of them"
     return f"{printable} is not a setting. Did you mean {nearest}?"
 
 
-def _find_similar(name: str, known: list[str]) -> str | None:
+def _find_similar(name: str, setting_names: list[str]) -> str | None:
     # Missing underscores are the most frequent mistake.
-    joined = {text.replace("_", ""): text for text in known}
-    if (same := joined.get(name.replace("_", ""))) is not None:
+    without_underscores = {text.replace("_", ""): text for text in setting_names}
+    if (same := without_underscores.get(name.replace("_", ""))) is not None:
         return same
-    rest = name.removeprefix(PREFIX).strip("_")
-    # The name of a member without its group, such as PAGEFAULT_BODY_BYTES.
-    members = [text for text in known if rest and text.endswith(f"__{rest}")]
+    short_name = name.removeprefix(PREFIX).strip("_")
+    # The name may be that of a member without its group, such as PAGEFAULT_BODY_BYTES.
+    members = [text for text in setting_names if short_name and text.endswith(f"__{short_name}")]
     if len(members) == 1:
         return members[0]
-    rests = {text.removeprefix(PREFIX): text for text in known}
-    close = difflib.get_close_matches(rest, rests, 1, cutoff=0.7)
-    return rests[close[0]] if close else None
+    by_short_name = {text.removeprefix(PREFIX): text for text in setting_names}
+    close = difflib.get_close_matches(short_name, by_short_name, 1, cutoff=0.7)
+    return by_short_name[close[0]] if close else None
 
 
 class SettingsGroup(BaseModel):
-    """Base of the nested groups."""
+    """The base of groups of settings."""
 
     model_config = ConfigDict(frozen=True, extra="forbid", use_attribute_docstrings=True)
 
@@ -132,8 +134,8 @@ class DatabaseSettings(SettingsGroup):
     such as `?sslmode=verify-full`, or any other connection string of libpq, also of several
     servers; without it, SQLite in the data directory."""
     listen_url: SecretStr | None = None
-    """The database for `LISTEN` and `NOTIFY`, where a pooler behind `url` changes connections
-    between transactions, such as PgBouncer in transaction mode; by default `url`."""
+    """The database for `LISTEN` and `NOTIFY`; by default `url`. Set it if `url` leads to a pooler
+    that changes connections between transactions, such as PgBouncer in transaction mode."""
 
     pool_size: Annotated[int, Field(ge=1)] = 10
     """Connections a process keeps open, beside one that writes and, to PostgreSQL, two for events.
@@ -142,13 +144,13 @@ class DatabaseSettings(SettingsGroup):
     """Timeout for a connection or a lock."""
     transaction_pooler: bool | None = None
     """`true` if a pooler such as PgBouncer may run each transaction over another connection:
-    statements are then not prepared. Without it, a pooler is recognized on each new connection;
-    `false` prepares statements behind one that keeps them, as in session mode."""
+    statements are then not prepared. By default, a pooler is recognized on each new connection.
+    `false` prepares statements behind a pooler that keeps them, as in session mode."""
 
     @field_validator("url", "listen_url")
     @classmethod
     def _unset_if_empty(cls, url: SecretStr | None) -> SecretStr | None:
-        """Return `None` for an empty URL, as container files write an unset one."""
+        """Return `None` for an empty URL, which files of containers have for an unset one."""
         return url if url is not None and url.get_secret_value() else None
 
 
@@ -159,13 +161,13 @@ class BlobSettings(SettingsGroup):
     """`s3://bucket/prefix` for an S3-compatible store; without it, a folder in the data
     directory."""
     s3_endpoint: str | None = None
-    """The store's URL, where it is not Amazon's."""
+    """The URL of the store, if it is not Amazon's."""
     s3_region: str = "us-east-1"
     """The bucket's region."""
     s3_access_key_id: SecretStr | None = None
-    """Without it, the `AWS_*` variables and roles apply."""
+    """The id of the access key. Without it, the `AWS_*` variables and roles are used."""
     s3_secret_access_key: SecretStr | None = None
-    """Belongs to the access key id."""
+    """The secret of the access key."""
 
 
 class ContentSettings(SettingsGroup):
@@ -173,25 +175,26 @@ class ContentSettings(SettingsGroup):
 
     accel_prefix: Annotated[str | None, Field(pattern=r"^/(?:[A-Za-z0-9._~-]+/)+$")] = None
     """The `internal` location of nginx for the folder of the blobs, such as `/_blobs/`. The
-    service answers with `X-Accel-Redirect` and nginx sends the bytes. Needs the blobs in the data
-    directory and nginx as the only way to the service."""
+    service responds with `X-Accel-Redirect`, and nginx sends the bytes. The blobs have to be in the
+    data directory, and the service has to be reachable only through nginx."""
     redirect_bytes: Annotated[int | None, Field(ge=0)] = None
-    """From this size on, content is fetched from the S3 store: the response is a 307 to a
-    pre-signed URL. Without it, the service sends everything itself."""
+    """The size from which content is fetched from the S3 store: the response is a 307 to a
+    pre-signed URL. By default, the service sends all content itself."""
     redirect_seconds: Annotated[int, Field(ge=1, le=3_600)] = 300
-    """Lifetime of such a URL."""
+    """The lifetime of a pre-signed URL."""
 
 
 class QuotaSettings(SettingsGroup):
     """Rates of a key, counted by each server process, and stored bytes of a project."""
 
     requests_per_minute: NonNegativeInt = 0
-    """Requests a key may send in a minute, to one process; more get a 429. 0 for any number."""
+    """Requests that a key may send in a minute, to one process; more get a 429. 0: any number."""
     body_bytes_per_day: NonNegativeInt = 0
-    """Bytes of request bodies a key may send in a day, to one process; more get a 429. 0 for any
+    """Bytes of request bodies that a key may send in a day, to one process; more get a 429. 0: any
     number."""
     stored_bytes: Annotated[int, Field(ge=0, le=2**62)] = 0
-    """Bytes of files a project may keep, over all processes; more get a 507. 0 for any number."""
+    """Bytes of files that a project may store, over all processes; more get a 507. 0: any
+    number."""
 
 
 class FetchSettings(FetchPolicy):
@@ -199,7 +202,7 @@ class FetchSettings(FetchPolicy):
 
     allow: Annotated[
         CommaList,
-        AfterValidator(each_by(fetched_host)),
+        AfterValidator(make_item_validator(check_fetched_host)),
         Field(description=FetchPolicy.model_fields["allow"].description),
     ] = ()
 
@@ -226,35 +229,38 @@ class EventSettings(SettingsGroup):
     """Retention of events and limits of their listeners."""
 
     redis_url: SecretStr | None = None
-    """`redis://user:password@host:6379/0` of a Redis server, over which processes with one
-    PostgreSQL database notify each other of events (`rediss://` for TLS); other databases take
-    other numbers. By default they do so over PostgreSQL."""
+    """`redis://user:password@host:6379/0` of a Redis server (`rediss://` for TLS), over which
+    processes with one PostgreSQL database notify each other of events. Processes with another
+    PostgreSQL database need another number than 0. By default, the notifications use
+    PostgreSQL."""
     keep_seconds: Annotated[float, Field(ge=0, le=3.2e9)] = 7 * 24 * 3600.0
-    """Age from which a sweep removes an event."""
+    """Age from which a sweep removes events."""
     keep_count: NonNegativeInt = 1_000_000
     """Number of newest events of a project that a sweep keeps."""
     streams: Annotated[int, Field(ge=1)] = 2_000
-    """Listeners a process has at once; more get a 503."""
+    """Listeners that a process may have at once; more get a 503."""
     streams_per_key: Annotated[int, Field(ge=1)] = 1_000
     """Event streams per key and process; more get a 429. With `PAGEFAULT_AUTH=none` all callers
     share one limit."""
     queued_events: Annotated[int, Field(ge=1)] = 1_000
-    """Events that wait for one listener before it is cut off."""
+    """Events that may wait for one listener; with more, its stream is ended."""
     queued_bytes: Annotated[int, Field(ge=1)] = 64 * MIB
-    """Bytes of events that wait for one listener before it is cut off. All queues of a process
-    together hold at most a quarter of `PAGEFAULT_LIMITS__MEMORY_BYTES`; with the defaults that is
-    the same number, so the quarter is met first as soon as several listeners wait."""
+    """Bytes of events that may wait for one listener; with more, its stream is ended. All queues of
+    a process together have at most a quarter of `PAGEFAULT_LIMITS__MEMORY_BYTES`. With the
+    defaults, both limits are the same number, so several slow listeners reach the quarter
+    first."""
 
 
 ResourcePolicy = Literal["same-origin", "same-site", "cross-origin"]
 
 _SHORTEST_SIGNING_SECRET = 32
-# Nothing that could end a directive of a policy. IPv6 is left out, since it is no source in one.
+# The origin is written into a Content-Security-Policy, so it must have no character that ends a
+# directive. IPv6 addresses are not valid there.
 _ORIGIN = re.compile(r"https?://(?P<host>[a-z0-9.-]+)(?::[1-9][0-9]{0,4})?")
 
 
 class Settings(BaseSettings):
-    """Everything that can be set; `docs/settings.md` lists it and is checked against this class."""
+    """All settings. `docs/settings.md` is generated from this class."""
 
     model_config = SettingsConfigDict(
         env_prefix="PAGEFAULT_",
@@ -263,7 +269,7 @@ class Settings(BaseSettings):
         extra="forbid",
         populate_by_name=True,
         use_attribute_docstrings=True,
-        # Some are secrets, and an error is logged.
+        # Some values are secrets, and errors are logged.
         hide_input_in_errors=True,
     )
 
@@ -284,15 +290,17 @@ class Settings(BaseSettings):
     )
     """The project of every request while `auth` is `none`."""
     public_url: str | None = None
-    """The URL clients reach the service by; signed links start with it."""
+    """The URL by which clients reach the service; signed links start with it."""
     content_url: str | None = None
-    """An origin of another host that leads here too, such as `https://files.example.com`: signed
-    links start with it instead, and nothing else is served there. Needs `PAGEFAULT_PUBLIC_URL`, and
-    a proxy that passes its `Host` on."""
-    cors_origins: Annotated[CommaList, AfterValidator(each_by(page_origin))] = ()
+    """The origin of another host name of this service, such as `https://files.example.com`. Signed
+    links start with it instead, and only their content is served there. Needs
+    `PAGEFAULT_PUBLIC_URL`, and a proxy that passes `Host` on."""
+    cors_origins: Annotated[
+        CommaList, AfterValidator(make_item_validator(normalize_page_origin))
+    ] = ()
     """Origins whose web pages may call the API, such as `https://app.example.com`, exact, separated
     by commas."""
-    allowed_hosts: Annotated[CommaList, AfterValidator(each_by(accepted_host))] = ()
+    allowed_hosts: Annotated[CommaList, AfterValidator(make_item_validator(normalize_host))] = ()
     """Accepted values of the `Host` header, separated by commas, in addition to loopback names and
     the hosts of `PAGEFAULT_PUBLIC_URL` and `PAGEFAULT_CONTENT_URL`. A name without a port matches
     any port. Other values get a 421. With `PAGEFAULT_AUTH=none` `Host` is always checked; with
@@ -300,23 +308,23 @@ class Settings(BaseSettings):
     signing_keys: Annotated[
         tuple[SecretStr, ...], NoDecode, BeforeValidator(partial(split_commas, is_secret=True))
     ] = ()
-    """`id:secret,id:secret`, secrets of 32 characters or more: the first signs links, all verify.
-    `echo "k1:$(openssl rand -hex 32)"` makes one. Needed with PostgreSQL; SQLite's data directory
-    has one of its own."""
+    """`id:secret,id:secret`, with secrets of 32 characters or more. The first key signs links, and
+    all keys verify links. `echo "k1:$(openssl rand -hex 32)"` makes a key. Needed with PostgreSQL;
+    with SQLite, a key is created in the data directory by default."""
     cross_origin_resource_policy: ResourcePolicy = "same-origin"
     """Web pages that may embed media. If it is not set, content of signed links is `cross-origin`:
     every page that knows the link may embed it."""
     viewer_dir: Path | None = None
-    """The folder of the built viewer, if not that of the package."""
+    """The folder of the built viewer; by default, that of the package."""
     features: CommaList = ()
     """Installed distributions whose features are added to those of the release, by their entry
     points `pagefault.features`, separated by commas. They run with all rights of the service."""
     compaction_tokens: Annotated[int | None, Field(ge=1)] = None
-    """The most tokens that a compaction item of `POST /v1/responses/compact` is expanded to; by
-    default half of the context window that its target is assumed to have."""
+    """The maximum number of tokens to which a compaction item of `POST /v1/responses/compact` is
+    expanded; by default, half of the context window that its target is assumed to have."""
     log_format: Literal["json", "console"] | None = None
-    """Default: `console` on a terminal, else one JSON object a line. If it is set to `json`,
-    everything a process writes is, failed starts included."""
+    """Default: `console` on a terminal, else `json`: one JSON object on each line. If it is set to
+    `json`, all output of a process is JSON, also that of failed starts."""
     log_level: Literal["debug", "info", "warning", "error"] = "info"
     """The lowest level that is logged."""
     db: DatabaseSettings = DatabaseSettings()
@@ -328,15 +336,15 @@ class Settings(BaseSettings):
     sweep: SweepSettings = SweepSettings()
     scrub: ScrubSettings = ScrubSettings()
     events: EventSettings = EventSettings()
-    debug_tool_result_raw: Annotated[bool, Field(validation_alias=RAW_RESULTS)] = False
+    debug_tool_result_raw: Annotated[bool, Field(validation_alias=RAW_RESULTS_VARIABLE)] = False
     """For debugging only: `true` or `1` adds the raw result, `rawResult`, to the events that
     connected listeners receive. It is never stored. The name is that of the specification."""
 
     @model_validator(mode="before")
     @classmethod
     def _check_names(cls, values: object) -> object:
-        if wrong := misspelt(os.environ, cls):
-            raise ValueError("; ".join(wrong))
+        if errors := find_unknown_variables(os.environ, cls):
+            raise ValueError("; ".join(errors))
         return values
 
     @field_validator("port", mode="before")
@@ -352,7 +360,7 @@ class Settings(BaseSettings):
     @field_validator("debug_tool_result_raw", mode="before")
     @classmethod
     def _parse_debug_flag(cls, value: object) -> object:
-        # Other programs set this variable too, so other values must not end the start.
+        # Other programs read this variable too, so their values must not prevent the start.
         return value.strip().lower() in ("true", "1") if isinstance(value, str) else value
 
     @field_validator("signing_keys")
@@ -387,13 +395,13 @@ class Settings(BaseSettings):
         if value is None:
             return None
         origin = value.lower().removesuffix("/")
-        found = _ORIGIN.fullmatch(origin)
-        if not found or not is_normalized_host(found["host"]):
+        match = _ORIGIN.fullmatch(origin)
+        if not match or not is_normalized_host(match["host"]):
             raise ValueError("must be an origin such as https://files.example.com, without a path")
-        return origin_of(origin)
+        return build_origin(origin)
 
     @model_validator(mode="after")
-    def _keep_content_on_a_host_of_its_own(self) -> "Settings":
+    def _check_content_host(self) -> "Settings":
         if self.content_url is None:
             return self
         if self.public_url is None:
@@ -408,7 +416,7 @@ class Settings(BaseSettings):
                 "PAGEFAULT_CONTENT_URL it has to be as they do: in ASCII (`xn--…`), an address in "
                 "four numbers"
             )
-        if host_names(self.content_url) & host_names(self.public_url):
+        if list_host_names(self.content_url) & list_host_names(self.public_url):
             raise ValueError(
                 "PAGEFAULT_CONTENT_URL and PAGEFAULT_PUBLIC_URL name the same host: content gets "
                 "an origin of its own only from another name, or another port"
@@ -416,7 +424,7 @@ class Settings(BaseSettings):
         return self
 
     @model_validator(mode="after")
-    def _stay_on_loopback_without_auth(self) -> "Settings":
+    def _check_loopback_without_auth(self) -> "Settings":
         if self.auth == "none" and not is_loopback(self.host):
             raise ValueError(
                 f"listening on {self.host} without authentication is refused: set "
@@ -428,18 +436,19 @@ class Settings(BaseSettings):
     @property
     def origin(self) -> str | None:
         """The origin of the public URL; `None` if there is none."""
-        return None if self.public_url is None else origin_of(self.public_url)
+        return None if self.public_url is None else build_origin(self.public_url)
 
     @property
     def accepted_hosts(self) -> frozenset[str] | None:
         """The accepted values of `Host` in addition to loopback names; `None` accepts any value.
 
-        Without keys it is never `None`, because of DNS rebinding: see `browser_guard`.
+        Without authentication it is never `None`, because of DNS rebinding: see
+        `app.http.browser_guard`.
         """
         if self.auth != "none" and not self.allowed_hosts:
             return None
         urls = (url for url in (self.public_url, self.content_url) if url is not None)
-        return frozenset(self.allowed_hosts).union(*map(host_names, urls))
+        return frozenset(self.allowed_hosts).union(*map(list_host_names, urls))
 
     @property
     def is_embedded_database(self) -> bool:
@@ -448,9 +457,9 @@ class Settings(BaseSettings):
 
     @property
     def link_resource_policy(self) -> ResourcePolicy:
-        """The policy of content behind signed links: `cross-origin` unless it is set.
+        """The policy for content of signed links: `cross-origin` unless it is set.
 
-        A link is the permission to read; the header cannot list the pages that have it.
+        Any page that has the link may read the content, and the header cannot list such pages.
         """
-        is_chosen = "cross_origin_resource_policy" in self.model_fields_set
-        return self.cross_origin_resource_policy if is_chosen else "cross-origin"
+        is_set = "cross_origin_resource_policy" in self.model_fields_set
+        return self.cross_origin_resource_policy if is_set else "cross-origin"

@@ -1,1 +1,1 @@
-"""Code that routes share: authentication, bodies, conditions, ranges, content, problems."""
+"""Code that several routers use: authentication, bodies, conditions, ranges, content, problems."""

@@ -1,4 +1,4 @@
-"""The authenticated request of a route: `ApiRequestDep`, with the methods that read its body."""
+"""`ApiRequestDep`: the authenticated request of a route, with methods that read its body."""
 
 from collections.abc import AsyncIterator, Callable
 from dataclasses import dataclass
@@ -8,8 +8,8 @@ from fastapi import Depends, Request
 from pydantic import BaseModel
 
 from app.http.bodies import read_small_json, require_json, stream_body
-from app.http.conditions import write_condition
-from app.http.dependencies import BearerDep, authenticate, services_of
+from app.http.conditions import make_write_check
+from app.http.dependencies import BearerDep, authenticate, get_services
 from app.models.limits import Limits
 from app.services.requests.validation import validate_model
 
@@ -24,40 +24,41 @@ class ApiRequest:
     project_id: str
     limits: Limits
 
-    def body(
+    def stream_body(
         self, max_bytes: int | None = None, *, keeps_received: bool = False
     ) -> AsyncIterator[bytes]:
-        """Return the chunks of the body, at most `max_bytes`; see `stream_body`."""
+        """Yield the chunks of the body, at most `max_bytes`; see `bodies.stream_body`."""
         limits = self.limits
         if max_bytes is not None:
             limits = limits.model_copy(update={"body_bytes": max_bytes})
         return stream_body(self.request, limits, keeps_received=keeps_received)
 
-    def json_body(self, max_bytes: int | None = None) -> AsyncIterator[bytes]:
-        """Return the chunks of a body that is declared as JSON; see `require_json`."""
+    def stream_json(self, max_bytes: int | None = None) -> AsyncIterator[bytes]:
+        """Yield the chunks of a body that must be declared as JSON; see `bodies.require_json`."""
         require_json(self.request)
-        return self.body(max_bytes)
+        return self.stream_body(max_bytes)
 
-    async def model(self, model: type[_Model], *, is_optional: bool = True) -> _Model:
-        """Read a small JSON body as a model. If it is optional, no body is an empty object.
+    async def read_model(self, model: type[_Model], *, is_optional: bool = True) -> _Model:
+        """Read a small JSON body as a model. An optional body may be empty, like an empty object.
 
         Raises:
-            PayloadTooLargeError: It is longer than 64 KiB, or nested too deep.
-            InvalidJsonError, InvalidPayloadError: It is invalid JSON, or not valid for the model.
+            PayloadTooLargeError: The body is longer than 64 KiB, or nested too deep.
+            InvalidJsonError: The body is not JSON.
+            InvalidPayloadError: The body is not valid for the model.
         """
         value = await read_small_json(self.request, self.limits, is_optional=is_optional)
         return validate_model(
             model, value, "The body is not what the route takes; `errors` says where."
         )
 
-    def condition(self) -> Callable[[str | None], None]:
-        """Return the check of `If-Match` and `If-None-Match` for a write; see `write_condition`."""
-        return write_condition(self.request.headers, self.request.method)
+    def make_write_check(self) -> Callable[[str | None], None]:
+        """Return the check of `If-Match` and `If-None-Match`; see `conditions.make_write_check`."""
+        return make_write_check(self.request.headers, self.request.method)
 
 
 async def get_api_request(request: Request, _: BearerDep) -> ApiRequest:
-    """Authenticate a request; the errors are those of `authenticate`."""
-    return ApiRequest(request, await authenticate(request), services_of(request)[Limits])
+    """Authenticate a request. Raises as `authenticate` does."""
+    return ApiRequest(request, await authenticate(request), get_services(request)[Limits])
 
 
 ApiRequestDep = Annotated[ApiRequest, Depends(get_api_request)]

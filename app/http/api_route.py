@@ -1,6 +1,6 @@
-"""The class of the API's routes: it checks query names, and reserves memory for responses.
+"""`ApiRoute`, the class of the API's routes: it checks query names, and reserves response memory.
 
-A query may have each parameter of its route once, and no other name. If unknown names were ignored,
+A query may have only parameters of its route, each of them once. If unknown names were ignored,
 `?session_id=` instead of `sessionId` would return records of other sessions.
 """
 
@@ -42,9 +42,9 @@ class QueryNames:
 
     def check(self, query: bytes) -> None:
         """Raise InvalidPayloadError if a query has an unknown name, or the same name twice."""
-        found = [word.partition(b"=")[0] for word in query.split(b"&") if word]
-        # Most queries have no escapes in names, and no error.
-        if self._encoded.issuperset(found) and len(found) == len(set(found)):
+        encoded = [pair.partition(b"=")[0] for pair in query.split(b"&") if pair]
+        # The fast path: most queries have no escapes in names, and are valid.
+        if self._encoded.issuperset(encoded) and len(encoded) == len(set(encoded)):
             return
         names = [name for name, _ in parse_qsl(query.decode("latin-1"), keep_blank_values=True)]
         if _LINK_TOKEN in self._encoded and _LINK_TOKEN.decode() in names:
@@ -61,8 +61,8 @@ class QueryNames:
 
     def has_credential(self, query: bytes) -> bool:
         """Return whether a query has a credential that the route accepts instead of a key."""
-        found = {word.partition(b"=")[0] for word in query.split(b"&")}
-        return not found.isdisjoint(_CREDENTIALS & self._encoded)
+        encoded = {pair.partition(b"=")[0] for pair in query.split(b"&")}
+        return not encoded.isdisjoint(_CREDENTIALS & self._encoded)
 
     def _find_faults(self, names: Sequence[str]) -> Iterator[Fault]:
         previous: set[str] = set()
@@ -78,16 +78,16 @@ class QueryNames:
             if is_known:
                 yield Fault(f"/query/{name}", "is given more than once, and is taken once")
             else:
-                yield self._unknown_name_fault(number, name)
+                yield self._describe_unknown_name(number, name)
 
-    def _unknown_name_fault(self, number: int, name: str) -> Fault:
+    def _describe_unknown_name(self, number: int, name: str) -> Fault:
         if not self._names:
             return Fault("/query", f"has parameter {number}, where this route takes none")
         names = ", ".join(f"`{text}`" for text in self._names)
         by_letters = {_normalise_name(item): item for item in self._names}
         similar = difflib.get_close_matches(_normalise_name(name), by_letters, n=1)
         if not similar:
-            # The name could be anything, even a key, so the message does not repeat it.
+            # The name could be a secret, such as a key, so the message does not repeat it.
             return Fault("/query", f"has parameter {number}, which is none of {names}")
         return Fault(
             child_pointer("/query", name[:_MAX_COMPARED_CHARS]),
@@ -96,16 +96,17 @@ class QueryNames:
         )
 
 
-def query_names(dependant: Dependant) -> Iterator[str]:
+def find_query_names(dependant: Dependant) -> Iterator[str]:
     """Yield the names of the query parameters of a route, of its models and its dependencies."""
     for parameter in dependant.query_params:
-        kind = parameter.field_info.annotation
-        if isinstance(kind, type) and issubclass(kind, BaseModel):
-            yield from (field.alias or name for name, field in kind.model_fields.items())
+        annotation = parameter.field_info.annotation
+        if isinstance(annotation, type) and issubclass(annotation, BaseModel):
+            fields = annotation.model_fields.items()
+            yield from (field.alias or name for name, field in fields)
         else:
             yield parameter.alias
     for dependency in dependant.dependencies:
-        yield from query_names(dependency)
+        yield from find_query_names(dependency)
 
 
 async def check_query(names: QueryNames, connection: HTTPConnection) -> None:
@@ -120,7 +121,7 @@ async def check_query(names: QueryNames, connection: HTTPConnection) -> None:
     try:
         names.check(query)
     except InvalidPayloadError:
-        # The key is checked first: without a valid key, the response does not describe the route.
+        # Without a valid key, the response must not describe the parameters of the route.
         if not names.has_credential(query):
             await authenticate(connection)
         raise
@@ -136,7 +137,7 @@ class ApiRoute(APIRoute):
     def get_route_handler(self) -> Callable[[Request], Coroutine[Any, Any, Response]]:
         """Return FastAPI's handler, with a check of the query before it."""
         handler = super().get_route_handler()
-        names = QueryNames(query_names(self.dependant))
+        names = QueryNames(find_query_names(self.dependant))
 
         async def handle(request: Request) -> Response:
             if request.scope["query_string"]:

@@ -17,8 +17,9 @@ if TYPE_CHECKING:
     # Imported only for types, because the proxy must not load the records of keys.
     from app.services.quotas.key_quotas import Allowance
 
-# If a sweep removes a blob of a running request, a row of `app.stores.records.swept_blobs` records
-# that. Rows are kept for longer than this, so the request finds the row when it commits.
+# The maximum time for a body. If a sweep removes a blob of a running request, a row in
+# `app.stores.records.swept_blobs` records it. These rows are kept for longer than this time, so the
+# request finds the row when it commits.
 _MAX_SECONDS = 24 * 3600.0
 _SMALL_BODY_BYTES = 64 * 1024
 _SMALL_BODY_DEPTH = 64
@@ -50,8 +51,8 @@ async def stream_body(
     header = request.headers.get("content-length", "")
     content_length = parse_byte_count(header) if header.isdigit() else None
     if content_length is not None and content_length > limits.body_bytes:
-        raise _too_large(limits)
-    received = 0
+        raise _build_too_large_error(limits)
+    received_bytes = 0
     started = time.monotonic()
     allowance: Allowance | None = request.scope["state"].get("allowance")
     chunks = request.stream()
@@ -63,17 +64,17 @@ async def stream_body(
         chunk = await _next_chunk(chunks, limits.body_idle_seconds)
         if chunk is None:
             return
-        received += len(chunk)
-        if received > limits.body_bytes:
-            raise _too_large(limits)
+        received_bytes += len(chunk)
+        if received_bytes > limits.body_bytes:
+            raise _build_too_large_error(limits)
         elapsed = time.monotonic() - started - limits.body_grace_seconds
         if elapsed > _MAX_SECONDS:
             raise SlowBodyError
-        if elapsed > 0 and received < elapsed * limits.body_bytes_per_second:
+        if elapsed > 0 and received_bytes < elapsed * limits.body_bytes_per_second:
             raise SlowBodyError
         yield chunk
-        if received == content_length and allowance is None:
-            # The body is complete, so the last message of the server is not read.
+        if received_bytes == content_length and allowance is None:
+            # The body is complete, so the empty message after it does not have to be read.
             await chunks.aclose()
             return
 
@@ -87,7 +88,7 @@ async def _next_chunk(chunks: AsyncIterator[bytes], idle_seconds: float) -> byte
         raise SlowBodyError from exc
 
 
-def _too_large(limits: Limits) -> PayloadTooLargeError:
+def _build_too_large_error(limits: Limits) -> PayloadTooLargeError:
     return PayloadTooLargeError(
         f"A request body may have {limits.body_bytes} bytes at most. Nothing was stored."
     )
@@ -122,8 +123,10 @@ async def read_small_json(
         PayloadTooLargeError: The body is longer than 64 KiB, or nested too deep.
         InvalidJsonError: The body is not JSON.
     """
-    small = limits.model_copy(update={"body_bytes": min(limits.body_bytes, _SMALL_BODY_BYTES)})
-    body = b"".join([chunk async for chunk in stream_body(request, small)])
+    small_limits = limits.model_copy(
+        update={"body_bytes": min(limits.body_bytes, _SMALL_BODY_BYTES)}
+    )
+    body = b"".join([chunk async for chunk in stream_body(request, small_limits)])
     if body or not is_optional:
         require_json(request)
     if not body and is_optional:

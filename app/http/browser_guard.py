@@ -1,7 +1,7 @@
-"""Refuse requests that foreign web pages send: DNS rebinding and cross-site writes.
+"""Refuse requests of foreign web pages: DNS rebinding, and cross-site writes.
 
-Any web page can make a browser send requests to loopback and to private networks. Two headers
-distinguish such a request from one of the service's users:
+Any web page can make a browser send requests to loopback and to private networks. Such requests are
+recognized by these headers:
 
 - `Host` is the host of the URL. If the host of a page resolves to 127.0.0.1 (DNS rebinding), page
   and service have the same origin for the browser, and only `Host` shows the foreign name. It is
@@ -25,7 +25,7 @@ from functools import lru_cache
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from app.errors import ForbiddenOriginError, MisdirectedRequestError
-from app.http.problem_types import problem_response
+from app.http.problem_types import build_problem_response
 from pagefault_dialects.errors import PagefaultError
 
 _READ_METHODS = frozenset({"GET", "HEAD", "OPTIONS"})
@@ -44,8 +44,8 @@ class BrowserGuard:
 
     Args:
         app: The application.
-        needs_no_key: True if requests need no key. Then the origin of a page must be exactly that
-            of the request, so a proxy must not change `Host` or terminate TLS.
+        needs_no_key: True if requests need no key. Then the origin of a page must be exactly the
+            origin of the request, so a proxy must not change `Host` or terminate TLS.
         hosts: Allowed values of `Host`, in lower case, in addition to loopback names. A name
             without a port allows any port. With `None`, `Host` is not checked.
         own_origins: Origins of the service, such as that of its public URL.
@@ -101,11 +101,14 @@ class BrowserGuard:
         self, scheme: str, host: bytes, origins: list[bytes], sites: list[bytes]
     ) -> bool:
         if not origins:
-            # A program, or a browser whose request is same-origin or was started by the user.
+            # The client is a program; or a browser, and page and service have the same origin, or
+            # the user has typed the address.
             return not _FOREIGN_SITES.intersection(sites)
+        if len(origins) > 1:
+            return False
         origin = origins[0]
-        if len(origins) > 1 or origin in self._allowed_origins:
-            return len(origins) == 1
+        if origin in self._allowed_origins:
+            return True
         if b"cross-site" in sites:
             return False
         return origin in self._own_origins or self._is_origin_of_request(
@@ -117,10 +120,10 @@ class BrowserGuard:
     ) -> bool:
         """Return whether an origin is that of the request's URL."""
         if self._needs_no_key:
-            return origin == _origin_of(_HTTP_SCHEMES.get(scheme, b""), host)
-        # A proxy may have changed `Host`, but the browser has compared the original one.
+            return origin == _build_origin(_HTTP_SCHEMES.get(scheme, b""), host)
+        # A proxy may have changed `Host`. The browser has compared the original host, for `sites`.
         return sites == [b"same-origin"] or origin in (
-            _origin_of(default_port, host) for default_port in _DEFAULT_PORTS
+            _build_origin(default_port, host) for default_port in _DEFAULT_PORTS
         )
 
     def _allows_host(self, host: bytes) -> bool:
@@ -157,7 +160,7 @@ def _is_loopback(name: bytes) -> bool:
         return False
 
 
-def _origin_of(scheme: bytes, host: bytes) -> bytes:
+def _build_origin(scheme: bytes, host: bytes) -> bytes:
     """Return the origin of a page that was loaded from a `Host`, in the form of browsers."""
     return scheme + b"://" + host.removesuffix(_DEFAULT_PORTS.get(scheme, b":"))
 
@@ -169,5 +172,5 @@ async def _send_error(error: PagefaultError, scope: Scope, receive: Receive, sen
         await send({"type": "websocket.close", "code": 1008, "reason": ""})
         return
     request_id = str(scope.get("state", {}).get("request_id", "-"))
-    response = problem_response(error, instance=scope["path"], request_id=request_id)
+    response = build_problem_response(error, instance=scope["path"], request_id=request_id)
     await response(scope, receive, send)

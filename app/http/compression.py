@@ -16,22 +16,23 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.types import Receive, Scope, Send
 
-from app.http.conditions import join_repeated_headers, preferred_encoding, raw_headers
+from app.http.conditions import choose_encoding, encode_headers, join_repeated_headers
 
 COMPRESSED_FROM_BYTES = 8 * 1024
 """Shorter responses fit into a few packets; compressing them would take most of their time."""
 _LEVEL = 1
-"""Level 6 would take four times as long, and make responses only a seventh shorter."""
+"""The compression level. Level 6 would take four times as long, and make responses only a seventh
+shorter."""
 _GZIP = "gzip"
 
 
 def accepts_gzip(request: Request) -> bool:
     """Return whether `Accept-Encoding` prefers gzip to the bytes as they are."""
-    return preferred_encoding(join_repeated_headers(request.headers), [_GZIP]) is not None
+    return choose_encoding(join_repeated_headers(request.headers), [_GZIP]) is not None
 
 
-def weak_etag(etag: str) -> str:
-    """Return the weak form of an entity-tag: equal content, in another coding."""
+def make_weak_etag(etag: str) -> str:
+    """Return the weak form of an entity-tag, for the same content in another coding."""
     return etag if etag.startswith("W/") else f"W/{etag}"
 
 
@@ -47,11 +48,11 @@ class CompressedResponse(Response):
         self.status_code = 200
         self.background = None
         self.body = body
-        self.raw_headers = raw_headers({**headers, "Content-Encoding": _GZIP})
+        self.raw_headers = encode_headers({**headers, "Content-Encoding": _GZIP})
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Compress the body and send it."""
-        # zlib releases the interpreter lock.
+        # zlib releases the interpreter lock, so the event loop continues meanwhile.
         self.body = await anyio.to_thread.run_sync(gzip.compress, self.body, _LEVEL)
-        self.raw_headers += raw_headers({"Content-Length": str(len(self.body))})
+        self.raw_headers += encode_headers({"Content-Length": str(len(self.body))})
         await super().__call__(scope, receive, send)

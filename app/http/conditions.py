@@ -1,8 +1,8 @@
-"""Evaluate content negotiation and conditional requests (RFC 9110 §12, §13).
+"""Evaluate the headers of conditional requests and of content negotiation (RFC 9110 §12, §13).
 
 Conditions are evaluated in the order of §13.2.2: If-Match, or without it If-Unmodified-Since; then
-If-None-Match, or without it If-Modified-Since. `range_applies` evaluates If-Range, which only
-decides whether Range is used. Invalid dates are ignored, and invalid entity-tags match nothing.
+If-None-Match, or without it If-Modified-Since. `range_applies` evaluates If-Range, on which only
+the use of Range depends. Invalid dates are ignored, and invalid entity-tags match nothing.
 """
 
 import re
@@ -19,7 +19,7 @@ from app.errors import PreconditionFailedError
 _TAG = re.compile(r'(?:W/)?"[\x21\x23-\x7e\x80-\xff]*"')
 _TAG_LIST_GAP = re.compile(r"[ \t]*(?:,[ \t]*)+")
 
-# The three forms of RFC 9110 §5.6.7. `parsedate_to_datetime` alone accepts more, and time zones.
+# The three forms of RFC 9110 §5.6.7. `parsedate_to_datetime` accepts other forms, and time zones.
 _HTTP_DATE = re.compile(
     r"[A-Z][a-z]{2}, [0-9]{2} [A-Z][a-z]{2} [1-9][0-9]{3} [0-9]{2}:[0-9]{2}:[0-9]{2} GMT"
     r"|[A-Z][a-z]{5,8}, [0-9]{2}-[A-Z][a-z]{2}-[0-9]{2} [0-9]{2}:[0-9]{2}:[0-9]{2} GMT"
@@ -29,7 +29,7 @@ _HTTP_DATE = re.compile(
 _SAFE_METHODS = frozenset({"GET", "HEAD"})
 
 LARGEST_NUMBER = 10**18
-"""Larger numbers in `Range` are replaced by this one: no content is this long."""
+"""The largest number in headers. No content is as long, so larger numbers have the same effect."""
 
 
 def evaluate_conditions(
@@ -60,7 +60,7 @@ def evaluate_conditions(
     return is_current
 
 
-def write_condition(headers: Mapping[str, str], method: str) -> Callable[[str | None], None]:
+def make_write_check(headers: Mapping[str, str], method: str) -> Callable[[str | None], None]:
     """Return a check of the conditions of a write.
 
     Args:
@@ -75,7 +75,9 @@ def write_condition(headers: Mapping[str, str], method: str) -> Callable[[str | 
 
     def check(digest: str | None) -> None:
         if digest is not None:
-            evaluate_conditions(fields, method=method, etag=strong_etag(digest), last_modified=None)
+            evaluate_conditions(
+                fields, method=method, etag=make_strong_etag(digest), last_modified=None
+            )
         elif "if-match" in fields:
             # If-Match is always false if nothing is stored (RFC 9110 §13.1.1).
             raise PreconditionFailedError
@@ -83,7 +85,7 @@ def write_condition(headers: Mapping[str, str], method: str) -> Callable[[str | 
     return check
 
 
-def strong_etag(digest: str) -> str:
+def make_strong_etag(digest: str) -> str:
     """Return the entity-tag, with quotes, of bytes with this SHA-256."""
     return f'"sha256-{digest}"'
 
@@ -101,7 +103,12 @@ def join_repeated_headers(request_headers: Mapping[str, str]) -> dict[str, str]:
 def range_applies(headers: Mapping[str, str], etag: str, last_modified: datetime | None) -> bool:
     """Return whether `If-Range` permits the use of `Range`; true without `If-Range`.
 
-    Tags are compared strongly and dates exactly. The arguments are those of `evaluate_conditions`.
+    Tags are compared strongly, and dates exactly.
+
+    Args:
+        headers: The result of `join_repeated_headers`.
+        etag: The current entity-tag, with its quotes.
+        last_modified: The time of the last change, with a time zone.
 
     Source: RFC 9110 §13.1.5.
     """
@@ -112,7 +119,7 @@ def range_applies(headers: Mapping[str, str], etag: str, last_modified: datetime
     if _TAG.fullmatch(validator):
         return _strongly_equal(validator, etag)
     date = parse_http_date(validator)
-    return date is not None and last_modified is not None and date == _whole_second(last_modified)
+    return date is not None and last_modified is not None and date == _cut_to_second(last_modified)
 
 
 def parse_http_date(text: str) -> datetime | None:
@@ -121,10 +128,10 @@ def parse_http_date(text: str) -> datetime | None:
     if not _HTTP_DATE.fullmatch(stripped):
         return None
     try:
-        moment = parsedate_to_datetime(stripped)
+        date = parsedate_to_datetime(stripped)
     except ValueError:
         return None
-    return moment.replace(tzinfo=UTC)
+    return date.replace(tzinfo=UTC)
 
 
 def _passes_if_match(headers: Mapping[str, str], etag: str, last_modified: datetime | None) -> bool:
@@ -132,7 +139,7 @@ def _passes_if_match(headers: Mapping[str, str], etag: str, last_modified: datet
         return _matches_any(tags, etag, are_equal=_strongly_equal)
     if (since := headers.get("if-unmodified-since")) is not None and last_modified is not None:
         date = parse_http_date(since)
-        return date is None or _whole_second(last_modified) <= date
+        return date is None or _cut_to_second(last_modified) <= date
     return True
 
 
@@ -144,12 +151,12 @@ def _client_has_current_version(
     if method not in _SAFE_METHODS or last_modified is None:
         return False
     date = parse_http_date(headers.get("if-modified-since", ""))
-    return date is not None and _whole_second(last_modified) <= date
+    return date is not None and _cut_to_second(last_modified) <= date
 
 
 def _matches_any(tags: str, etag: str, *, are_equal: Callable[[str, str], bool]) -> bool:
-    is_any = tags.strip(" \t") == "*"
-    return is_any or any(are_equal(tag, etag) for tag in _parse_entity_tags(tags))
+    matches_all = tags.strip(" \t") == "*"
+    return matches_all or any(are_equal(tag, etag) for tag in _parse_entity_tags(tags))
 
 
 def _parse_entity_tags(text: str) -> list[str]:
@@ -174,14 +181,14 @@ def _weakly_equal(tag: str, etag: str) -> bool:
     return tag.removeprefix("W/") == etag.removeprefix("W/")
 
 
-def _whole_second(moment: datetime) -> datetime:
+def _cut_to_second(moment: datetime) -> datetime:
     # HTTP-dates have no fractions of a second, so `Last-Modified` differs from the stored time.
     return moment.astimezone(UTC).replace(microsecond=0)
 
 
 def parse_byte_count(digits: str) -> int:
     """Parse a number of bytes in a header; return at most `LARGEST_NUMBER`."""
-    # The length is checked first, since converting a million digits takes long.
+    # The length is checked first, because converting a million digits takes long.
     significant = digits.lstrip("0") or "0"
     if len(significant) >= len(str(LARGEST_NUMBER)):
         return LARGEST_NUMBER
@@ -197,15 +204,15 @@ def prefers_media_type(headers: Mapping[str, str], media_type: str, other: str) 
     if accepted is None:
         return False
     accepted_ranges = [_parse_accept_item(item) for item in accepted.split(",")]
-    return _quality(accepted_ranges, media_type) > _quality(accepted_ranges, other)
+    return _find_quality(accepted_ranges, media_type) > _find_quality(accepted_ranges, other)
 
 
-def preferred_encoding(headers: Mapping[str, str], available: Sequence[str]) -> str | None:
-    """Return the content coding that `Accept-Encoding` prefers; `None` for none.
+def choose_encoding(headers: Mapping[str, str], available: Sequence[str]) -> str | None:
+    """Return the content coding that `Accept-Encoding` prefers; `None` for no coding.
 
     Args:
         headers: The result of `join_repeated_headers`.
-        available: The codings of the stored files, at least one, in the order of preference.
+        available: The available codings, at least one, in the order of preference.
 
     Source: RFC 9110 §12.5.3.
     """
@@ -225,7 +232,7 @@ def _parse_accept_item(item: str) -> tuple[str, float]:
         return media_range, 0.0
 
 
-def _quality(accepted_ranges: list[tuple[str, float]], media_type: str) -> float:
+def _find_quality(accepted_ranges: list[tuple[str, float]], media_type: str) -> float:
     """Return the quality (`q=`) of the most specific range that includes the type."""
     for media_range in (media_type, media_type.partition("/")[0] + "/*", "*/*"):
         for accepted_range, quality in accepted_ranges:
@@ -235,22 +242,22 @@ def _quality(accepted_ranges: list[tuple[str, float]], media_type: str) -> float
 
 
 CACHE_FOREVER = "private, max-age=31536000, immutable"
-"""For URLs that contain the hash of the content. Shared caches do not store it."""
+"""The `Cache-Control` of content whose URL contains its hash. Shared caches must not store it."""
 
 REVALIDATE = "no-cache"
-"""For records: caches may store them, but must revalidate them."""
+"""The `Cache-Control` of records: caches may store them, but must revalidate them each time."""
 
 # Headers that a 304 repeats (RFC 9110 §15.4.5).
 _NOT_MODIFIED_HEADERS = frozenset({"cache-control", "content-location", "etag", "expires", "vary"})
 
 
-def raw_headers(headers: Mapping[str, str]) -> list[tuple[bytes, bytes]]:
-    """Return headers in the form of ASGI."""
+def encode_headers(headers: Mapping[str, str]) -> list[tuple[bytes, bytes]]:
+    """Encode headers for ASGI: pairs of bytes, with names in lower case."""
     return [(name.lower().encode(), value.encode("latin-1")) for name, value in headers.items()]
 
 
-def not_modified(headers: Mapping[str, str]) -> Response:
-    """Return the 304 that replaces a response with these headers."""
+def build_304_response(headers: Mapping[str, str]) -> Response:
+    """Build the 304 that is sent instead of a response with these headers."""
     return Response(
         status_code=304,
         headers={
@@ -259,7 +266,7 @@ def not_modified(headers: Mapping[str, str]) -> Response:
     )
 
 
-def unchanged_response(request: Request, headers: Mapping[str, str]) -> Response | None:
+def build_unchanged_response(request: Request, headers: Mapping[str, str]) -> Response | None:
     """Return a 304 if the client of a GET or HEAD has the current version, else `None`.
 
     Args:
@@ -278,4 +285,4 @@ def unchanged_response(request: Request, headers: Mapping[str, str]) -> Response
         etag=headers["ETag"],
         last_modified=None,
     )
-    return not_modified(headers) if is_current else None
+    return build_304_response(headers) if is_current else None

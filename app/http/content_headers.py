@@ -1,7 +1,7 @@
 """Headers of stored content: its type, name and digest, and headers that restrict browsers.
 
-MIME types and names that tools and clients have sent are checked here before they become headers.
-The result is always ASCII without control characters.
+MIME types and file names come from tools and clients. Here they are checked before they become
+headers. The headers are always ASCII without control characters.
 """
 
 import base64
@@ -48,9 +48,9 @@ _MEDIA_TYPE = re.compile(
 )
 _CHARSET = re.compile(r";[ \t]*charset=", re.IGNORECASE)
 
-# RFC 8187 §3.2.1, attr-char, without those that `quote` never escapes.
+# The characters of `attr-char` (RFC 8187 §3.2.1) that `quote` would escape by default.
 _ATTR_CHARS = "!#$&+-.^_`|~"
-# A valid header is short, and a long one would block the event loop while it is parsed.
+# Valid headers are short, and parsing a long one would block the event loop.
 _MAX_DICTIONARY_LENGTH = 4_096
 
 
@@ -66,10 +66,10 @@ def may_be_inline(mime_type: str) -> bool:
     return essence in INLINE_MIME_TYPES or (family in ("audio", "video") and not is_document)
 
 
-def content_type_header(mime_type: str) -> str:
-    """Return the `Content-Type` of a stored MIME type; `application/octet-stream` if it is not one.
+def format_content_type(mime_type: str) -> str:
+    """Return the `Content-Type` for a stored MIME type; for an invalid one, the type of any bytes.
 
-    `text/plain` without a charset gets `charset=utf-8`. Other types only become lower case.
+    `text/plain` without a charset gets `charset=utf-8`. The other types only become lower case.
     """
     match = _MEDIA_TYPE.fullmatch(mime_type) if len(mime_type) <= _MAX_TYPE_LENGTH else None
     if match is None:
@@ -80,33 +80,33 @@ def content_type_header(mime_type: str) -> str:
     return essence + parameters
 
 
-def content_disposition(disposition: Disposition, filename: str | None) -> str:
+def format_content_disposition(disposition: Disposition, filename: str | None) -> str:
     """Return the `Content-Disposition` for a file of this name, always ASCII.
 
-    The name is made safe first. If it is not ASCII, or clients unescape it in different ways, the
-    exact name follows as `filename*`.
+    `filename` has an ASCII form of the name. If that differs from the name, or clients would
+    unescape it in different ways, the exact name follows as `filename*`.
 
     Source: RFC 6266 §4 and appendix D, RFC 8187.
     """
     name = safe_file_name(filename)
     if name is None:
         return disposition
-    fallback = _ascii_name(name)
+    fallback = _make_ascii_name(name)
     header = f'{disposition}; filename="{fallback}"'
     if fallback != name or "%" in name:
         header += f"; filename*=UTF-8''{quote(name, safe=_ATTR_CHARS)}"
     return header
 
 
-def _ascii_name(name: str) -> str:
+def _make_ascii_name(name: str) -> str:
     decomposed = unicodedata.normalize("NFKD", name)
     letters = "".join(letter for letter in decomposed if not unicodedata.combining(letter))
     ascii_only = "".join(letter if " " <= letter <= "~" else "_" for letter in letters)
-    # Decomposing may create a slash, and clients differ in how they unescape quotes.
+    # The decomposition may contain a slash, and clients unescape quotes in different ways.
     return re.sub(r'["/\\]', "_", ascii_only)
 
 
-def safe_headers(resource_policy: ResourcePolicy = "same-origin") -> dict[str, str]:
+def build_safe_headers(resource_policy: ResourcePolicy = "same-origin") -> dict[str, str]:
     """Return headers that keep browsers from running stored content, whatever its type is.
 
     Args:
@@ -120,7 +120,7 @@ def safe_headers(resource_policy: ResourcePolicy = "same-origin") -> dict[str, s
     }
 
 
-def app_headers(policy: AppPolicy, viewer_origin: str) -> dict[str, str]:
+def build_app_headers(policy: AppPolicy, viewer_origin: str) -> dict[str, str]:
     """Return the headers of a page of an MCP App, which runs its scripts in an opaque origin.
 
     Args:
@@ -144,14 +144,14 @@ def app_headers(policy: AppPolicy, viewer_origin: str) -> dict[str, str]:
     }
     security_policy = "; ".join(f"{name} {value.strip()}" for name, value in directives.items())
     return {
-        **safe_headers(),
+        **build_safe_headers(),
         "Content-Type": f"{HTML}; charset=utf-8",
         "Cache-Control": "no-store",
         "Content-Security-Policy": security_policy,
     }
 
 
-def repr_digest(digest: str) -> str:
+def format_repr_digest(digest: str) -> str:
     """Return the `Repr-Digest` value of a SHA-256 of 64 hex digits (RFC 9530 §3)."""
     return f"sha-256=:{base64.b64encode(bytes.fromhex(digest)).decode()}:"
 

@@ -1,8 +1,8 @@
 """The host of the content URL, which serves only content with signed links.
 
 The process serves two host names, which are two origins for browsers. If stored content runs a
-script in spite of its headers, the script runs in an origin without viewer, API and keys. Only
-`Host` selects the origin, not `X-Forwarded-Host`. Requests with any other `Host` are for the
+script in spite of its headers, the script runs in an origin without viewer, API and keys. The host
+is selected by `Host`; `X-Forwarded-Host` is ignored. Requests with any other `Host` are for the
 service itself.
 """
 
@@ -17,7 +17,7 @@ from starlette.responses import Response
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from app.errors import UnauthorizedError
-from app.http.content_headers import safe_headers
+from app.http.content_headers import build_safe_headers
 from app.http.docs_page import CONTENT_HOST_STATE_KEY
 from app.services.access.published_content import ResourcePolicy
 
@@ -34,7 +34,7 @@ class ContentHost:
 
     Args:
         router: The router of the application.
-        content: The route of content.
+        content: The route of the API that sends content.
         url: The content URL, which is an origin.
         hosts: The values of `Host` in requests to the content URL, in lower case.
         resource_policy: The value of `Cross-Origin-Resource-Policy` for redirects.
@@ -53,7 +53,7 @@ class ContentHost:
         self._content = content
         self._url = url
         self._hosts = frozenset(name.encode() for name in hosts)
-        self._headers = {"Cache-Control": "no-store", **safe_headers(resource_policy)}
+        self._headers = {"Cache-Control": "no-store", **build_safe_headers(resource_policy)}
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Handle one ASGI connection.
@@ -64,7 +64,7 @@ class ContentHost:
         """
         if scope["type"] in ("http", "websocket"):
             if self._is_for_content_host(scope):
-                self._check(scope)
+                self._check_request(scope)
             elif self._is_signed_link(scope):
                 scope["route"] = self._content
                 await self._redirect(scope)(scope, receive, send)
@@ -79,16 +79,16 @@ class ContentHost:
         )
 
     def _redirect(self, scope: Scope) -> Response:
-        # Built from checked parts, so a request cannot redirect to another host.
-        path = quote(_path(scope), safe="/:", errors="replace")
+        # The URL begins with the configured origin, so a request cannot redirect to another host.
+        path = quote(_get_path(scope), safe="/:", errors="replace")
         query = scope["query_string"].decode("latin-1")
         headers = {"Location": f"{self._url}{path}?{query}", **self._headers}
         return Response(status_code=HTTPStatus.TEMPORARY_REDIRECT, headers=headers)
 
-    def _check(self, scope: Scope) -> None:
-        """Check that the content URL serves a request. Raises as `__call__` does."""
+    def _check_request(self, scope: Scope) -> None:
+        """Check that the content host serves a request. Raises as `__call__` does."""
         is_http = scope["type"] == "http"
-        if is_http and _path(scope) == _HEALTH_PATH:
+        if is_http and _get_path(scope) == _HEALTH_PATH:
             return
         is_read = is_http and scope["method"] in (*_READ_METHODS, "OPTIONS")
         if not is_read or not self._is_content_path(scope):
@@ -107,15 +107,15 @@ class ContentHost:
         )
 
     def _is_content_path(self, scope: Scope) -> bool:
-        return self._content.path_regex.fullmatch(_path(scope)) is not None
+        return self._content.path_regex.fullmatch(_get_path(scope)) is not None
 
 
 def _has_token(scope: Scope) -> bool:
-    # Parsed like the route parses it; most requests have no query.
+    # The route parses the query in the same way. Most requests have no query.
     query = scope["query_string"]
     return bool(query) and "token" in QueryParams(query)
 
 
-def _path(scope: Scope) -> str:
+def _get_path(scope: Scope) -> str:
     path: str = scope["path"]
     return path.removeprefix(scope.get("root_path", ""))

@@ -32,24 +32,24 @@ from app.errors import RangeNotSatisfiableError, StoreUnavailableError
 from app.http.conditions import (
     CACHE_FOREVER,
     LARGEST_NUMBER,
+    build_304_response,
+    encode_headers,
     evaluate_conditions,
     join_repeated_headers,
-    not_modified,
+    make_strong_etag,
     parse_byte_count,
     range_applies,
-    raw_headers,
-    strong_etag,
 )
 from app.http.content_headers import (
     Disposition,
-    content_disposition,
-    content_type_header,
+    build_safe_headers,
+    format_content_disposition,
+    format_content_type,
+    format_repr_digest,
     may_be_inline,
-    repr_digest,
-    safe_headers,
     wants_repr_digest,
 )
-from app.http.response_memory import body_message, start_message
+from app.http.response_memory import build_body_message, build_start_message
 from app.services.access.published_content import ResourcePolicy
 from app.services.memory_budget.budget import MemoryBudget, MemoryReservation
 from app.services.resources.content_sources import ContentSource, ContentSources, Sender, StoreLink
@@ -105,17 +105,17 @@ def parse_range(header: str, size: int) -> list[ByteRange] | None:
     specs = [spec for element in range_set.split(",") if (spec := element.strip(" \t"))]
     if not 0 < len(specs) <= MAX_RANGES:
         return None
-    spans: list[ByteRange] = []
+    ranges: list[ByteRange] = []
     for spec in specs:
-        span = _parse_range_spec(spec, size)
-        if span is None:
+        byte_range = _parse_range_spec(spec, size)
+        if byte_range is None:
             return None
-        spans.append(span)
-    return _clamp(spans, size)
+        ranges.append(byte_range)
+    return _clamp(ranges, size)
 
 
 def _parse_range_spec(spec: str, size: int) -> ByteRange | None:
-    """Return the range of one range-spec, which may exceed the content; `None` if malformed."""
+    """Parse one range, which may exceed the content; return `None` if it is malformed."""
     match = _RANGE_SPEC.fullmatch(spec)
     if match is None or spec == "-":
         return None
@@ -129,33 +129,42 @@ def _parse_range_spec(spec: str, size: int) -> ByteRange | None:
     return ByteRange(start, end) if start < end else None
 
 
-def _clamp(spans: list[ByteRange], size: int) -> list[ByteRange] | None:
-    """Return the parts of ranges that lie inside the content; see `parse_range`."""
-    if size == 0 and ByteRange(0, 0) in spans:
+def _clamp(ranges: list[ByteRange], size: int) -> list[ByteRange] | None:
+    """Return the parts of ranges that lie inside the content; `None` to ignore the ranges.
+
+    Raises:
+        RangeNotSatisfiableError: No range lies inside the content.
+    """
+    if size == 0 and ByteRange(0, 0) in ranges:
+        # A suffix of empty content.
         return None
-    inside = [ByteRange(span.start, min(span.end, size)) for span in spans if span.start < size]
+    inside = [
+        ByteRange(byte_range.start, min(byte_range.end, size))
+        for byte_range in ranges
+        if byte_range.start < size
+    ]
     if not inside:
         raise RangeNotSatisfiableError(size)
     merged = _merge(inside)
     return inside if len(merged) == len(inside) else merged
 
 
-def _merge(spans: list[ByteRange]) -> list[ByteRange]:
-    """Return ranges in ascending order, with those merged that overlap or touch."""
-    ascending = sorted(spans, key=lambda span: span.start)
+def _merge(ranges: list[ByteRange]) -> list[ByteRange]:
+    """Return ranges in ascending order. Ranges that overlap or touch are merged into one."""
+    ascending = sorted(ranges, key=lambda byte_range: byte_range.start)
     merged = ascending[:1]
-    for span in ascending[1:]:
+    for byte_range in ascending[1:]:
         last = merged[-1]
-        if span.start <= last.end:
-            merged[-1] = ByteRange(last.start, max(last.end, span.end))
+        if byte_range.start <= last.end:
+            merged[-1] = ByteRange(last.start, max(last.end, byte_range.end))
         else:
-            merged.append(span)
+            merged.append(byte_range)
     return merged
 
 
 OpenRange = Callable[[int, int], Awaitable[AsyncIterator[bytes]]]
-"""Opens the bytes of a half-open range, by its start and end. It raises if the bytes are missing.
-The iterator yields exactly the bytes of the range."""
+"""Opens the half-open range from a start to an end. It raises if the bytes are missing. The
+iterator yields exactly the bytes of the range."""
 
 RawHeaders: TypeAlias = Sequence[tuple[bytes, bytes]]
 """Headers as they are sent: names in lower case."""
@@ -170,16 +179,16 @@ SMALL_PIECES_MEMORY = 2 * SMALL_PIECE_BYTES
 """Memory for a response in small pieces: the one being sent, and one that the server buffers."""
 _READ_AHEAD_BYTES = 4 * CHUNK_BYTES
 """Memory for reading ahead in an object of a bucket."""
-_PATHSEND = "http.response.pathsend"
+_PATHSEND_EXTENSION = "http.response.pathsend"
 
 
 @dataclass(frozen=True, slots=True)
 class BodyPart:
-    """A part of a body: a range of the content, and the bytes before it in the body."""
+    """A part of a body: a range of the content, and other bytes that are sent before the range."""
 
     introduction: bytes
     """The headers of the part in a multipart body; otherwise empty."""
-    span: ByteRange
+    byte_range: ByteRange
 
 
 @dataclass(frozen=True, slots=True)
@@ -189,7 +198,7 @@ class ContentMemory:
     budget: MemoryBudget
     """The budget of the process."""
     large_pieces_bytes: int
-    """The memory that reading and sending large pieces needs."""
+    """The memory for reading and sending large pieces."""
     reserved: MemoryReservation
     """The reserved memory, at least `SMALL_PIECES_MEMORY`."""
 
@@ -220,7 +229,7 @@ class ContentMemory:
 
 
 @asynccontextmanager
-async def content_memory(scope: Scope, size_bytes: int) -> AsyncIterator[ContentMemory]:
+async def reserve_content_memory(scope: Scope, size_bytes: int) -> AsyncIterator[ContentMemory]:
     """Reserve memory for one response with stored bytes while the block runs.
 
     Args:
@@ -243,18 +252,18 @@ class ContentPiece(Response):
     """A response with one range of at most `CHUNK_BYTES`, which is read before it is sent.
 
     Args:
-        span: The range to send.
+        byte_range: The range to send.
         open_range: Opens a range of the content.
         status: The status of the response.
         headers: All headers, as they are sent.
     """
 
     def __init__(
-        self, span: ByteRange, *, open_range: OpenRange, status: int, headers: RawHeaders
+        self, byte_range: ByteRange, *, open_range: OpenRange, status: int, headers: RawHeaders
     ) -> None:
-        self._span = span
+        self._span = byte_range
         self._open_range = open_range
-        # Starlette's constructor encodes all headers, which takes longer than reading the bytes.
+        # Starlette's constructor is not called: it would take longer than reading the bytes.
         self.status_code = status
         self.background = None
         self.raw_headers = list(headers)
@@ -267,23 +276,23 @@ class ContentPiece(Response):
         """
         if self._span.size_bytes <= SMALL_PIECE_BYTES:
             body = await self._read()
-            await send(start_message(self))
-            await send(body_message(body, more=False))
+            await send(build_start_message(self))
+            await send(build_body_message(body, more=False))
             return
-        async with content_memory(scope, self._span.size_bytes) as memory:
+        async with reserve_content_memory(scope, self._span.size_bytes) as memory:
             if memory.reserve_for_large_pieces():
                 body = await self._read()
-                await send(start_message(self))
-                await send(body_message(body))
+                await send(build_start_message(self))
+                await send(build_body_message(body))
             else:
                 await self._send_pieces(memory, send)
             # The server waits here until the client has received most of the body.
-            await send(body_message(b"", more=False))
+            await send(build_body_message(b"", more=False))
 
     async def _send_pieces(self, memory: ContentMemory, send: Send) -> None:
         async with aclosing(_read_pieces(self._open_range, self._span, memory)) as pieces:
             piece = await anext(pieces)
-            await send(start_message(self))
+            await send(build_start_message(self))
             await _send_and_wait(send, piece)
             async for piece in pieces:
                 await _send_and_wait(send, piece)
@@ -293,7 +302,7 @@ class ContentPiece(Response):
         try:
             body = b"".join([chunk async for chunk in chunks])
         except BaseException:
-            # Only an iterator that was not read to its end has to be closed.
+            # An iterator that was read to its end is closed already.
             await _close_iterator(chunks)
             raise
         if len(body) != self._span.size_bytes:
@@ -330,7 +339,7 @@ class ContentStream(StreamingResponse):
         self._open_range = open_range
         self._find_file = find_file
         size_bytes = len(closing) + sum(
-            len(part.introduction) + part.span.size_bytes for part in parts
+            len(part.introduction) + part.byte_range.size_bytes for part in parts
         )
         # The base class needs an iterator, but `stream_response` reads the parts.
         super().__init__(
@@ -345,58 +354,65 @@ class ContentStream(StreamingResponse):
         """
         if await self._send_path(scope, send):
             return
-        longest = max(part.span.size_bytes for part in self._parts)
-        async with content_memory(scope, longest) as self._memory:
+        longest = max(part.byte_range.size_bytes for part in self._parts)
+        async with reserve_content_memory(scope, longest) as self._memory:
             await super().__call__(scope, receive, send)
 
     async def stream_response(self, send: Send) -> None:
         """Read the first piece, then send the headers, the parts and the closing bytes."""
         for index, part in enumerate(self._parts):
-            async with aclosing(_read_pieces(self._open_range, part.span, self._memory)) as pieces:
+            async with aclosing(
+                _read_pieces(self._open_range, part.byte_range, self._memory)
+            ) as pieces:
                 piece = await anext(pieces, b"")
                 if index == 0:
-                    await send(start_message(self))
+                    await send(build_start_message(self))
                 if part.introduction:
-                    await send(body_message(part.introduction))
+                    await send(build_body_message(part.introduction))
                 await _send_and_wait(send, piece)
                 async for piece in pieces:
                     await _send_and_wait(send, piece)
-        await send(body_message(self._closing, more=False))
+        await send(build_body_message(self._closing, more=False))
 
     async def _send_path(self, scope: Scope, send: Send) -> bool:
         """Send the path of the file to the server, which reads the file.
 
         Returns:
-            False, and nothing is sent, if there is no file or the server cannot do that.
+            True if the response was sent. False if there is no file, or the server does not have
+            the extension; then nothing was sent.
         """
-        if self._find_file is None or _PATHSEND not in (scope.get("extensions") or {}):
+        if self._find_file is None or _PATHSEND_EXTENSION not in (scope.get("extensions") or {}):
             return False
         path = await self._find_file()
         if path is None:
             return False
-        await send(start_message(self))
-        await send({"type": _PATHSEND, "path": str(path)})
+        await send(build_start_message(self))
+        await send({"type": _PATHSEND_EXTENSION, "path": str(path)})
         return True
 
 
 async def _send_and_wait(send: Send, chunk: bytes) -> None:
     """Send a chunk, and return when the client has received most of it.
 
-    Callers read the next chunk after that, so only one chunk is in memory.
+    If the next chunk is read only then, a single chunk is in memory.
     """
-    await send(body_message(chunk))
+    await send(build_body_message(chunk))
     # The server waits before it accepts the next message, even an empty one.
-    await send(body_message(b""))
+    await send(build_body_message(b""))
 
 
 async def _read_pieces(
-    open_range: OpenRange, span: ByteRange, memory: ContentMemory
+    open_range: OpenRange, byte_range: ByteRange, memory: ContentMemory
 ) -> AsyncGenerator[bytes, None]:
     """Yield the bytes of a range, in small pieces while memory is short."""
-    position = span.start
-    while position < span.end:
+    position = byte_range.start
+    while position < byte_range.end:
         has_large_pieces = memory.reserve_for_large_pieces()
-        end = span.end if has_large_pieces else min(position + SMALL_PIECE_BYTES, span.end)
+        end = (
+            byte_range.end
+            if has_large_pieces
+            else min(position + SMALL_PIECE_BYTES, byte_range.end)
+        )
         previous_position = position
         chunks = await open_range(position, end)
         try:
@@ -414,12 +430,12 @@ async def _read_pieces(
 
 async def _close_iterator(chunks: AsyncIterator[bytes]) -> None:
     if aclose := getattr(chunks, "aclose", None):
-        # The file has to be closed even if the client disconnects, which cancels this task.
+        # The file has to be closed even if this task is cancelled, because the client disconnects.
         with anyio.CancelScope(shield=True):
             await aclose()
 
 
-# The request headers on which a response depends: conditions, ranges, and digests.
+# The headers of a request that change the response: conditions, ranges, and digests.
 _CONDITION_HEADERS = frozenset(
     {
         "if-match",
@@ -432,15 +448,17 @@ _CONDITION_HEADERS = frozenset(
     }
 )
 
-# Another server would evaluate these conditions again, with other tags and dates than the service.
+# With these conditions, a request is not offloaded. Another server would evaluate them again, with
+# other tags and dates than the service.
 _NOT_OFFLOADED_HEADERS = frozenset({"if-match", "if-unmodified-since", "if-modified-since"})
 
+# A single range that all servers understand in the same way.
 _PLAIN_RANGE = re.compile(r"bytes=(?:[0-9]{1,18}-[0-9]{0,18}|-[0-9]{1,18})", re.IGNORECASE)
 
 
 @dataclass(frozen=True, slots=True)
 class ContentToSend:
-    """A blob with the metadata of one resource and the requested disposition."""
+    """The content of one resource, with its metadata and the requested disposition."""
 
     digest: str
     """SHA-256 of the bytes, 64 hex digits."""
@@ -448,24 +466,25 @@ class ContentToSend:
     mime_type: str
     filename: str | None
     disposition: Disposition
-    """The requested one. Content that a browser might run is always sent as an attachment."""
+    """The requested disposition. Content that a browser might run is always an attachment."""
     created_at: datetime
     is_wav: bool = False
-    """True if the content is a WAV header before the stored samples. Such a file has a different
-    entity-tag, and no `Repr-Digest`, because all bytes would have to be read to compute it."""
+    """True if the content is a generated WAV header and the stored samples. Such a file has another
+    entity-tag than the samples. It has no `Repr-Digest`, because computing that would read all
+    bytes."""
     cache_control: str = CACHE_FOREVER
     """The value of `Cache-Control`. The default is for a URL with the hash of the content."""
 
     @property
     def etag(self) -> str:
         """Return the strong entity-tag of the bytes."""
-        return strong_etag(f"{self.digest}-wav" if self.is_wav else self.digest)
+        return make_strong_etag(f"{self.digest}-wav" if self.is_wav else self.digest)
 
 
-def resource_content(
+def build_resource_content(
     resource: Resource, disposition: Disposition, filename: str | None = None
 ) -> ContentToSend:
-    """Return the content of a resource, under its stored name unless `filename` is set."""
+    """Return the content of a resource. Without `filename`, it has the stored file name."""
     return ContentToSend(
         digest=resource.digest,
         size_bytes=resource.size_bytes,
@@ -476,7 +495,7 @@ def resource_content(
     )
 
 
-def wav_content(content: ContentToSend, size_bytes: int) -> ContentToSend:
+def build_wav_content(content: ContentToSend, size_bytes: int) -> ContentToSend:
     """Return the content of a WAV file, for content that is samples without a header.
 
     Args:
@@ -493,7 +512,7 @@ def wav_content(content: ContentToSend, size_bytes: int) -> ContentToSend:
     )
 
 
-def content_response(
+def build_content_response(
     request_headers: Mapping[str, str],
     method: str,
     content: ContentToSend,
@@ -502,10 +521,9 @@ def content_response(
     source: ContentSource | None = None,
     resource_policy: ResourcePolicy = "same-origin",
 ) -> Response:
-    """Return the response to GET or HEAD of stored content: 200, 206, 304, or 307 to its location.
+    """Return the response to GET or HEAD of stored content: a 200, 206, 304, or 307 to a bucket.
 
-    The content is opened when the response is sent; for HEAD, it is not opened. HEAD ignores
-    `Range` (RFC 9110 §14.2).
+    The content is opened when the response to a GET is sent. HEAD ignores `Range` (RFC 9110 §14.2).
 
     Args:
         request_headers: The headers of the request.
@@ -526,82 +544,84 @@ def content_response(
         and method == "GET"
         and _CONDITION_HEADERS.isdisjoint(map(str.lower, request_headers))
     ):
-        # A shortcut for the most frequent requests.
+        # The fast path for the most frequent requests.
         return ContentPiece(
             ByteRange(0, content.size_bytes),
             open_range=open_range,
             status=200,
-            headers=_small_content_headers(content, resource_policy),
+            headers=_build_small_content_headers(content, resource_policy),
         )
     fields = join_repeated_headers(request_headers)
     is_unchanged = evaluate_conditions(
         fields, method=method, etag=content.etag, last_modified=content.created_at
     )
     has_digest = wants_repr_digest(fields.get("want-repr-digest"))
-    headers = _content_headers(content, resource_policy, has_digest=has_digest)
+    headers = _build_content_headers(content, resource_policy, has_digest=has_digest)
     if is_unchanged:
-        return not_modified(headers)
+        return build_304_response(headers)
     if method == "HEAD":
         return Response(headers={**headers, "Content-Length": str(content.size_bytes)})
-    spans = None
+    ranges = None
     if "range" in fields and range_applies(fields, content.etag, content.created_at):
-        spans = parse_range(fields["range"], content.size_bytes)
-    if source and sender and _can_offload(sender, fields, spans):
+        ranges = parse_range(fields["range"], content.size_bytes)
+    if source and sender and _can_offload(sender, fields, ranges):
         return _OffloadResponse(
-            source, headers, is_whole=spans is None, resource_policy=resource_policy
+            source, headers, is_whole=ranges is None, resource_policy=resource_policy
         )
-    return _ranges_response(spans, content, open_range=open_range, headers=headers, source=source)
+    return _build_ranges_response(
+        ranges, content, open_range=open_range, headers=headers, source=source
+    )
 
 
-def _ranges_response(
-    spans: Sequence[ByteRange] | None,
+def _build_ranges_response(
+    ranges: Sequence[ByteRange] | None,
     content: ContentToSend,
     *,
     open_range: OpenRange,
     headers: Mapping[str, str],
     source: ContentSource | None,
 ) -> Response:
-    """Return the response in which this process sends ranges, or with `None` the whole content."""
-    if spans is not None and len(spans) > 1:
-        return _multipart_response(spans, content, open_range=open_range, headers=headers)
+    """Return a response that this process sends: with `None` for `ranges`, the whole content."""
+    if ranges is not None and len(ranges) > 1:
+        return _build_multipart_response(ranges, content, open_range=open_range, headers=headers)
     status = 200
-    span = ByteRange(0, content.size_bytes)
-    if spans is not None:
-        status, (span,) = 206, spans
-        headers = {**headers, "Content-Range": span.content_range(content.size_bytes)}
-    if span.size_bytes <= CHUNK_BYTES:
-        raw = raw_headers({**headers, "Content-Length": str(span.size_bytes)})
-        return ContentPiece(span, open_range=open_range, status=status, headers=raw)
+    byte_range = ByteRange(0, content.size_bytes)
+    if ranges is not None:
+        status, (byte_range,) = 206, ranges
+        headers = {**headers, "Content-Range": byte_range.content_range(content.size_bytes)}
+    if byte_range.size_bytes <= CHUNK_BYTES:
+        raw = encode_headers({**headers, "Content-Length": str(byte_range.size_bytes)})
+        return ContentPiece(byte_range, open_range=open_range, status=status, headers=raw)
     return ContentStream(
-        [BodyPart(b"", span)],
+        [BodyPart(b"", byte_range)],
         open_range=open_range,
         status=status,
         headers=headers,
-        find_file=source.path if source and spans is None else None,
+        find_file=source.path if source and ranges is None else None,
     )
 
 
-# Content is requested repeatedly, and its headers depend only on these arguments.
+# The same content is requested repeatedly, and its headers depend only on these arguments.
 @lru_cache(maxsize=1_024)
-def _content_headers(
+def _build_content_headers(
     content: ContentToSend, resource_policy: ResourcePolicy, *, has_digest: bool
 ) -> Mapping[str, str]:
     disposition = content.disposition if may_be_inline(content.mime_type) else "attachment"
     headers = {
-        "Content-Type": content_type_header(content.mime_type),
-        "Content-Disposition": content_disposition(disposition, content.filename),
+        "Content-Type": format_content_type(content.mime_type),
+        "Content-Disposition": format_content_disposition(disposition, content.filename),
         "ETag": content.etag,
         "Last-Modified": format_datetime(content.created_at.astimezone(UTC), usegmt=True),
         "Cache-Control": content.cache_control,
         "Accept-Ranges": "bytes",
-        **safe_headers(resource_policy),
+        **build_safe_headers(resource_policy),
     }
     if has_digest and not content.is_wav:
-        headers["Repr-Digest"] = repr_digest(content.digest)
+        headers["Repr-Digest"] = format_repr_digest(content.digest)
     return headers
 
 
-def whole_response(
+def build_whole_response(
     method: str, size_bytes: int, open_range: OpenRange, headers: Mapping[str, str]
 ) -> Response:
     """Return a response with the whole content; conditions and ranges are ignored."""
@@ -612,13 +632,15 @@ def whole_response(
 
 
 @lru_cache(maxsize=1_024)
-def _small_content_headers(content: ContentToSend, resource_policy: ResourcePolicy) -> RawHeaders:
-    headers = _content_headers(content, resource_policy, has_digest=True)
-    return raw_headers({**headers, "Content-Length": str(content.size_bytes)})
+def _build_small_content_headers(
+    content: ContentToSend, resource_policy: ResourcePolicy
+) -> RawHeaders:
+    headers = _build_content_headers(content, resource_policy, has_digest=True)
+    return encode_headers({**headers, "Content-Length": str(content.size_bytes)})
 
 
-def _multipart_response(
-    spans: Sequence[ByteRange],
+def _build_multipart_response(
+    ranges: Sequence[ByteRange],
     content: ContentToSend,
     *,
     open_range: OpenRange,
@@ -627,14 +649,14 @@ def _multipart_response(
     # The boundary cannot be guessed, so no stored content contains it.
     boundary = secrets.token_hex(16)
     parts: list[BodyPart] = []
-    for span in spans:
+    for byte_range in ranges:
         line_end = "\r\n" if parts else ""
         introduction = (
             f"{line_end}--{boundary}\r\n"
             f"Content-Type: {headers['Content-Type']}\r\n"
-            f"Content-Range: {span.content_range(content.size_bytes)}\r\n\r\n"
+            f"Content-Range: {byte_range.content_range(content.size_bytes)}\r\n\r\n"
         )
-        parts.append(BodyPart(introduction.encode("ascii"), span))
+        parts.append(BodyPart(introduction.encode("ascii"), byte_range))
     return ContentStream(
         parts,
         f"\r\n--{boundary}--\r\n".encode("ascii"),
@@ -645,34 +667,34 @@ def _multipart_response(
 
 
 def _can_offload(
-    sender: Sender, fields: Mapping[str, str], spans: Sequence[ByteRange] | None
+    sender: Sender, fields: Mapping[str, str], ranges: Sequence[ByteRange] | None
 ) -> bool:
     """Return whether another server would send the same response to a GET as the service.
 
     Args:
         sender: The other server.
         fields: The request's headers, by lower-case name.
-        spans: The ranges to send; `None` for the whole content.
+        ranges: The ranges to send; `None` for the whole content.
     """
     if not _NOT_OFFLOADED_HEADERS.isdisjoint(fields):
         return False
     if "range" not in fields:
         return True
     if not _PLAIN_RANGE.fullmatch(fields["range"]):
-        # Servers differ in how they treat lists of ranges, long numbers and spaces.
+        # Servers treat lists of ranges, long numbers and spaces in different ways.
         return False
     if "if-range" in fields and sender == "store":
-        # The store has other entity-tags than the service. If the service has not accepted the tag,
-        # it is probably one of the store, which can compare it.
-        return spans is None
-    return spans is not None
+        # The store has other entity-tags than the service. If the tag is not that of the service,
+        # it is probably that of the store, which compares it itself.
+        return ranges is None
+    return ranges is not None
 
 
 class _OffloadResponse(Response):
-    """A response with the location of the bytes, for the proxy or for the client.
+    """A response with the location of the bytes: a path for the proxy, or a URL for the client.
 
     Args:
-        source: The source of the bytes; it is asked for their location when the response is sent.
+        source: The source of the bytes. It returns their location when the response is sent.
         headers: The headers of the content.
         is_whole: True if the whole content is sent.
         resource_policy: The value of `Cross-Origin-Resource-Policy`.
@@ -698,18 +720,18 @@ class _OffloadResponse(Response):
             content_type=headers["Content-Type"], disposition=headers["Content-Disposition"]
         )
         if isinstance(location, StoreLink):
-            # The URL needs no key until it expires, so it is not cached.
+            # Until it expires, anyone can use the URL without a key. So it must not be cached.
             response = Response(
                 status_code=307,
                 headers={
                     "Location": location.url,
                     "Cache-Control": "no-store",
-                    **safe_headers(self._resource_policy),
+                    **build_safe_headers(self._resource_policy),
                 },
             )
         else:
             response = Response(headers={**headers, "X-Accel-Redirect": location.path})
-            # The proxy sets the length itself.
+            # The proxy sets this header itself.
             del response.headers["Content-Length"]
             if self._is_whole:
                 # nginx adds this header to a whole file, but not to a part.

@@ -1,4 +1,4 @@
-"""Dependencies of routes: the services of the process, and the project of an API key."""
+"""FastAPI dependencies: the services of the process, and the project of an API key."""
 
 from collections.abc import Awaitable, Callable
 from functools import cache
@@ -16,7 +16,7 @@ from app.wiring.services import Services
 _Service = TypeVar("_Service")
 
 
-def services_of(connection: HTTPConnection) -> Services:
+def get_services(connection: HTTPConnection) -> Services:
     """Return the services of the process."""
     services: Services = connection.scope["state"]["services"]
     return services
@@ -26,21 +26,21 @@ def services_of(connection: HTTPConnection) -> Services:
 def service(kind: type[_Service]) -> Callable[[HTTPConnection], Awaitable[_Service]]:
     """Return a dependency that provides the service of a type.
 
-    `results: Annotated[ToolResults, Depends(service(ToolResults))]`
+    Use: `results: Annotated[ToolResults, Depends(service(ToolResults))]`.
     """
 
-    # FastAPI runs functions that are not async in a thread.
+    # It is async, because FastAPI would run another function in a thread.
     async def find(connection: HTTPConnection) -> _Service:
-        return services_of(connection)[kind]
+        return get_services(connection)[kind]
 
     return find
 
 
 class KeyScheme(HTTPBearer):
-    """The API key in the OpenAPI document. `caller_by_key` reads and verifies the key."""
+    """Documents the API key in the OpenAPI document; `authenticate_caller` verifies the key."""
 
     async def __call__(self, request: HTTPConnection) -> None:
-        """Do nothing, because the key is verified elsewhere."""
+        """Do nothing. Routes call `authenticate` or `authenticate_caller`."""
 
 
 BEARER = Security(
@@ -65,17 +65,20 @@ async def authenticate(connection: HTTPConnection) -> str:
         UnauthorizedError: There is no valid key.
         QuotaExceededError: The key has sent too many requests.
     """
-    return (await caller_by_key(connection)).project_id
+    return (await authenticate_caller(connection)).project_id
 
 
-async def caller_by_key(connection: HTTPConnection) -> Caller:
-    """Return the caller with the key of a request. Raises as `authenticate` does."""
-    caller = await services_of(connection)[Access].caller_of(_authorization(connection.scope))
+async def authenticate_caller(connection: HTTPConnection) -> Caller:
+    """Return the caller with the key of a request, and count the request in the key's quotas.
+
+    Raises as `authenticate` does.
+    """
+    caller = await get_services(connection)[Access].caller_of(_find_authorization(connection.scope))
     count_request(connection, caller)
     return caller
 
 
-def _authorization(scope: Scope) -> str | None:
+def _find_authorization(scope: Scope) -> str | None:
     # Starlette's `Headers` would decode all headers of each request.
     for name, value in scope["headers"]:
         if name == b"authorization":
@@ -85,7 +88,7 @@ def _authorization(scope: Scope) -> str | None:
 
 def count_request(connection: HTTPConnection, caller: Caller) -> None:
     """Count a request in the quotas of its caller. Raises QuotaExceededError if one is used up."""
-    quotas = services_of(connection)[Quotas]
+    quotas = get_services(connection)[Quotas]
     if quotas.is_counting:
         allowance = quotas.allowance(caller)
         connection.scope["state"]["allowance"] = allowance

@@ -19,12 +19,11 @@ from starlette.requests import HTTPConnection, Request
 from starlette.responses import HTMLResponse, Response
 
 from app.http.conditions import prefers_media_type
-from app.http.problem_pages import INTRODUCTION, list_problem_types, narrower_codes
+from app.http.problem_pages import INTRODUCTION, get_narrower_codes, list_problem_types
 
 CONTENT_HOST_STATE_KEY = "on_content_url"
-"""The key in `scope["state"]` that marks requests to the content host.
-
-Their 404 must not link to the viewer."""
+"""The key in `scope["state"]` that marks requests to the content host. The 404 of such a request
+must not link to the viewer."""
 
 _METHODS = ("get", "head", "post", "put", "patch", "delete", "options")
 _API_STYLE = (
@@ -59,8 +58,8 @@ _NOT_FOUND_PAGE = (
 )
 
 
-def _headers(style: str) -> dict[str, str]:
-    """Return the headers of a page with this style and without scripts."""
+def _build_headers(style: str) -> dict[str, str]:
+    """Return the headers of an HTML page: only this style is allowed, and no scripts."""
     digest = b64encode(sha256(style.encode()).digest()).decode()
     return {
         "Content-Security-Policy": f"default-src 'none'; style-src 'sha256-{digest}'; "
@@ -71,7 +70,7 @@ def _headers(style: str) -> dict[str, str]:
 
 
 _NOT_FOUND_HEADERS = {
-    **_headers(_PAGE_STYLE),
+    **_build_headers(_PAGE_STYLE),
     "X-Frame-Options": "DENY",
     "Cross-Origin-Resource-Policy": "same-origin",
     "Cache-Control": "no-store",
@@ -80,7 +79,7 @@ _NOT_FOUND_HEADERS = {
 
 
 def prefers_html(connection: HTTPConnection) -> bool:
-    """Return whether the 404 of a request is sent as HTML, with links to the viewer."""
+    """Return whether a 404 is sent to a browser, as HTML with links to the viewer."""
     scope = connection.scope
     is_reading = scope["type"] == "http" and scope["method"] in ("GET", "HEAD")
     if not is_reading or scope.get("state", {}).get(CONTENT_HOST_STATE_KEY):
@@ -88,7 +87,7 @@ def prefers_html(connection: HTTPConnection) -> bool:
     return prefers_media_type(connection.headers, "text/html", "application/json")
 
 
-def not_found_page(*, is_head: bool) -> Response:
+def build_not_found_page(*, is_head: bool) -> Response:
     """Return the HTML page of a 404; its body is empty for HEAD."""
     response = HTMLResponse(_NOT_FOUND_PAGE, status_code=404, headers=_NOT_FOUND_HEADERS)
     if is_head:
@@ -98,17 +97,14 @@ def not_found_page(*, is_head: bool) -> Response:
 
 
 async def get_problems_page(_: Request) -> Response:
-    """Return the page of all error codes.
-
-    The `type` of each problem document links to its section here.
-    """
+    """Return the page of all error codes. The `type` of a problem document links to its section."""
     sections = "".join(
         f'<h2 id="{kind.code}">{kind.code}</h2>'
         f"<p><b>{kind.status}</b> · {html.escape(kind.title)}</p>"
         f"<p>{html.escape(kind.meaning)}</p>"
         + "".join(
             f"<p><code>{code}</code>: {html.escape(meaning)}</p>"
-            for code, meaning in narrower_codes(kind.code).items()
+            for code, meaning in get_narrower_codes(kind.code).items()
         )
         for kind in list_problem_types()
     )
@@ -116,13 +112,13 @@ async def get_problems_page(_: Request) -> Response:
         '<!doctype html><html lang="en"><meta charset="utf-8"><title>Errors</title>'
         f"<style>{_PAGE_STYLE}</style>"
         f"<h1>Errors</h1><p>{html.escape(INTRODUCTION)}</p>{sections}</html>",
-        headers=_headers(_PAGE_STYLE),
+        headers=_build_headers(_PAGE_STYLE),
     )
 
 
 async def get_api_page(request: Request) -> Response:
     """Return the page that lists the routes of the application."""
-    return HTMLResponse(_format_api_page(request.app), headers=_headers(_API_STYLE))
+    return HTMLResponse(_format_api_page(request.app), headers=_build_headers(_API_STYLE))
 
 
 @cache
@@ -136,59 +132,63 @@ def _format_api_page(app: FastAPI) -> str:
         f"<h1>{title}</h1><p>{html.escape(document['info'].get('description', ''))}</p>"
         '<p>For programs: <a href="/openapi.json">openapi.json</a>. '
         '<a href="/docs/errors">Errors</a> have a page of their own.</p>'
-        f"{''.join(_tags(document))}<h2>Schemas</h2>{''.join(_schemas(document))}</html>"
+        f"{''.join(_format_tags(document))}<h2>Schemas</h2>{''.join(_format_schemas(document))}</html>"
     )
 
 
-def _tags(document: Mapping[str, Any]) -> Iterator[str]:
+def _format_tags(document: Mapping[str, Any]) -> Iterator[str]:
     for tag in document.get("tags", ()):
         name = tag["name"]
         yield f"<h2>{html.escape(name.capitalize())}</h2><p>{html.escape(tag['description'])}</p>"
         for path, item in document["paths"].items():
             for method in _METHODS:
                 if name in item.get(method, {}).get("tags", ()):
-                    yield _operation(method, path, item[method])
+                    yield _format_operation(method, path, item[method])
 
 
-def _operation(method: str, path: str, operation: Mapping[str, Any]) -> str:
+def _format_operation(method: str, path: str, operation: Mapping[str, Any]) -> str:
     anchor = html.escape(operation["operationId"])
     parts = [
         f'<h3 id="{anchor}">{method.upper()} {html.escape(path)}</h3>',
         f"<p>{html.escape(operation.get('description') or operation.get('summary', ''))}</p>",
-        _items("Parameters", map(_parameter, operation.get("parameters", ()))),
-        _items("Body", _contents(operation.get("requestBody", {}))),
-        _items("Answers", map(_response, operation["responses"], operation["responses"].values())),
+        _format_items("Parameters", map(_format_parameter, operation.get("parameters", ()))),
+        _format_items("Body", _format_contents(operation.get("requestBody", {}))),
+        _format_items(
+            "Answers",
+            map(_format_response, operation["responses"], operation["responses"].values()),
+        ),
     ]
     return "".join(parts)
 
 
-def _items(heading: str, items: Iterator[str]) -> str:
+def _format_items(heading: str, items: Iterator[str]) -> str:
     rows = "".join(f"<li>{item}</li>" for item in items)
     return f"<b>{heading}</b><ul>{rows}</ul>" if rows else ""
 
 
-def _parameter(parameter: Mapping[str, Any]) -> str:
+def _format_parameter(parameter: Mapping[str, Any]) -> str:
     required = ", required" if parameter.get("required") else ""
     text = html.escape(parameter.get("description", ""))
     return f"<code>{html.escape(parameter['name'])}</code> ({parameter['in']}{required}) {text}"
 
 
-def _response(status: str, response: Mapping[str, Any]) -> str:
-    contents = "; ".join(_contents(response))
+def _format_response(status: str, response: Mapping[str, Any]) -> str:
+    contents = "; ".join(_format_contents(response))
     return f"<b>{status}</b> {html.escape(response['description'])} {contents}"
 
 
-def _contents(holder: Mapping[str, Any]) -> Iterator[str]:
-    for media_type, content in holder.get("content", {}).items():
-        yield f"<code>{html.escape(media_type)}</code> {_schema_link(content.get('schema', {}))}"
+def _format_contents(body: Mapping[str, Any]) -> Iterator[str]:
+    for media_type, content in body.get("content", {}).items():
+        link = _format_schema_link(content.get("schema", {}))
+        yield f"<code>{html.escape(media_type)}</code> {link}"
 
 
-def _schema_link(schema: Mapping[str, Any]) -> str:
+def _format_schema_link(schema: Mapping[str, Any]) -> str:
     name = html.escape(str(schema.get("$ref", "")).rpartition("/")[2])
     return f'<a href="#{name}">{name}</a>' if name else ""
 
 
-def _schemas(document: Mapping[str, Any]) -> Iterator[str]:
+def _format_schemas(document: Mapping[str, Any]) -> Iterator[str]:
     for name, schema in document["components"]["schemas"].items():
         text = html.escape(json.dumps(schema, indent=2, ensure_ascii=False))
         yield f'<h3 id="{html.escape(name)}">{html.escape(name)}</h3><pre>{text}</pre>'

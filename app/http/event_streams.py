@@ -1,4 +1,4 @@
-"""Dependencies and the response of event routes: the caller, the start position, the stream.
+"""Dependencies of the event routes (caller, start position, stream), and their response.
 
 `EventStreamResponse` replaces FastAPI's streaming of events, which uses two queues and two tasks
 for each listener. These take several times as long as sending the events.
@@ -16,16 +16,22 @@ from pydantic import Field
 from starlette.requests import HTTPConnection
 from starlette.types import Receive, Scope, Send
 
-from app.http.dependencies import BearerDep, caller_by_key, count_request, service, services_of
+from app.http.dependencies import (
+    BearerDep,
+    authenticate_caller,
+    count_request,
+    get_services,
+    service,
+)
 from app.http.parameters import LARGEST_SEQ, SessionIdPath
-from app.http.response_memory import body_message, start_message
+from app.http.response_memory import build_body_message, build_start_message
 from app.models.identity import utc_now
 from app.services.access.callers import Access, Caller, LinkSigner
 from app.services.concurrency.background import run_beside
 from app.services.events.stream import EventStream
 from app.services.events.streams import EventStreams
 
-# The number of the event after this position must still be a valid `seq`.
+# The number of the event after the largest position must still be a valid `seq`.
 LARGEST_POSITION = LARGEST_SEQ - 1
 _Position = Annotated[int, Field(ge=0, le=LARGEST_POSITION)]
 _KEEPALIVE_SECONDS = 15.0
@@ -48,15 +54,15 @@ AfterQuery = Annotated[
 
 
 async def authorise_caller(connection: HTTPConnection, ticket: str | None) -> Caller:
-    """Return the caller with this ticket, or if there is none, the caller with the API key.
+    """Return the caller with a ticket; without a ticket, the caller with the API key.
 
     Raises:
         UnauthorizedError: The ticket or the key is not valid.
         QuotaExceededError: The key has sent too many requests.
     """
     if ticket is None:
-        return await caller_by_key(connection)
-    services = services_of(connection)
+        return await authenticate_caller(connection)
+    services = get_services(connection)
     caller = services[LinkSigner].verify_ticket(ticket, utc_now())
     await services[Access].check(caller)
     count_request(connection, caller)
@@ -110,8 +116,8 @@ async def _open_stream(
 ) -> AsyncIterator[EventStream]:
     """Open a stream of events before the response begins, and close it after the response."""
     async with streams.open(listener, session_id=session_id, after=after) as stream:
-        # A stream lasts for hours and is mostly idle, so it must not use the slot of its request.
-        # The number of streams has a separate limit.
+        # A stream lasts for hours and is mostly idle, so it must not keep the slot of its request.
+        # The number of streams has a limit of its own.
         request.state.slot.release()
         stream.abort = getattr(request.state, "abort", None)
         yield stream
@@ -144,7 +150,7 @@ SessionStreamDep = Annotated[EventStream, Depends(get_session_stream)]
 
 
 class EventStreamResponse(EventSourceResponse):
-    """Server-sent events, with a comment after each 15 seconds without events.
+    """A response with server-sent events, and a comment after 15 seconds without events.
 
     Args:
         batches: Batches of whole events; a batch consists of pieces of bytes. The response closes
@@ -168,15 +174,15 @@ class EventStreamResponse(EventSourceResponse):
 
     async def stream_response(self, send: Send) -> None:
         """Send events until they end."""
-        await send(start_message(self))
+        await send(build_start_message(self))
         async with aclosing(self._batches) as batches:
             async for batch in batches:
                 self._is_sending = True
                 for piece in batch:
-                    await send(body_message(piece))
+                    await send(build_body_message(piece))
                 self._is_sending = False
                 self._sent_at = monotonic()
-        await send(body_message(b"", more=False))
+        await send(build_body_message(b"", more=False))
 
     async def _watch(self, receive: Receive, send: Send, stream_scope: anyio.CancelScope) -> None:
         """Send comments while no events are sent; end the stream when the client disconnects."""
@@ -185,7 +191,7 @@ class EventStreamResponse(EventSourceResponse):
             if idle_seconds >= _KEEPALIVE_SECONDS:
                 # Between two pieces of an event, a comment would become a part of the event.
                 if not self._is_sending:
-                    await send(body_message(KEEPALIVE_COMMENT))
+                    await send(build_body_message(KEEPALIVE_COMMENT))
                 self._sent_at = monotonic()
                 continue
             with anyio.move_on_after(_KEEPALIVE_SECONDS - idle_seconds):

@@ -27,25 +27,31 @@ class FormFile:
 
 @dataclass(slots=True)
 class _Form:
-    """The state of a form that is being parsed. The parser calls the methods, in their order."""
+    """The state of a form that is being parsed.
+
+    For each part of the form, the parser calls the methods in the order of their definition.
+    """
 
     headers: dict[str, str] = field(default_factory=dict)
+    """The headers of the current part, by lower-case name."""
     name: bytearray = field(default_factory=bytearray)
     value: bytearray = field(default_factory=bytearray)
     pending: list[bytes] = field(default_factory=list)
+    """The bytes of the file that were parsed and not yet yielded."""
     file_headers: dict[str, str] | None = None
-    in_file: bool = False
-    files: int = 0
-    parts: int = 0
+    """The headers of the first file; `None` before it has begun."""
+    is_in_file: bool = False
+    file_count: int = 0
+    part_count: int = 0
     field_bytes: int = 0
-    ended: bool = False
+    is_complete: bool = False
 
     def part_begin(self) -> None:
         self.headers = {}
-        self.in_file = False
-        self.parts += 1
-        if self.parts > _MAX_PARTS:
-            raise _form_too_large(f"more than {_MAX_PARTS} parts")
+        self.is_in_file = False
+        self.part_count += 1
+        if self.part_count > _MAX_PARTS:
+            raise _build_form_too_large_error(f"more than {_MAX_PARTS} parts")
 
     def header_field(self, data: bytes, start: int, end: int) -> None:
         self.name += data[start:end]
@@ -65,21 +71,21 @@ class _Form:
         if disposition_filename(disposition) is None:
             _check_field(disposition)
             return
-        self.files += 1
-        self.in_file = True
+        self.file_count += 1
+        self.is_in_file = True
         if self.file_headers is None:
             self.file_headers = self.headers
 
     def part_data(self, data: bytes, start: int, end: int) -> None:
-        if self.in_file:
+        if self.is_in_file:
             self.pending.append(data[start:end])
             return
         self.field_bytes += end - start
         if self.field_bytes > _MAX_FIELD_BYTES:
-            raise _form_too_large(f"more than {_MAX_FIELD_BYTES} bytes beside its file")
+            raise _build_form_too_large_error(f"more than {_MAX_FIELD_BYTES} bytes beside its file")
 
     def end(self) -> None:
-        self.ended = True
+        self.is_complete = True
 
     def _check_headers(self) -> None:
         if len(self.name) + len(self.value) + len(self.headers) * 64 > _MAX_HEADER_BYTES:
@@ -89,7 +95,7 @@ class _Form:
 def _check_field(disposition: str) -> None:
     """Raise InvalidPayloadError if a field has the name of a query parameter; ignore other fields.
 
-    Fields are not used instead of parameters, because they may arrive after the file.
+    Such a field cannot replace the parameter, because it may arrive after the file.
     """
     name = parse_options_header(disposition)[1].get(b"name", b"").decode("latin-1")
     if name in _QUERY_PARAMETERS:
@@ -100,7 +106,7 @@ def _check_field(disposition: str) -> None:
         )
 
 
-def _form_too_large(excess: str) -> PayloadTooLargeError:
+def _build_form_too_large_error(excess: str) -> PayloadTooLargeError:
     return PayloadTooLargeError(
         f"The form has {excess}. Send the file alone: nothing else is kept."
     )
@@ -117,7 +123,7 @@ async def read_form_file(content_type: str, chunks: AsyncIterator[bytes]) -> For
 
     Raises:
         MalformedRequestError: The body is not a multipart form.
-        InvalidPayloadError: The form has no file, several files, or a field with the name of a
+        InvalidPayloadError: The form has no file, several file_count, or a field with the name of a
             query parameter.
         PayloadTooLargeError: The other fields are too large.
     """
@@ -147,7 +153,7 @@ async def _file_chunks(
     parser: MultipartParser, form: _Form, chunks: AsyncIterator[bytes]
 ) -> AsyncIterator[bytes]:
     while True:
-        if form.files > 1:
+        if form.file_count > 1:
             raise InvalidPayloadError("The form has several files. Send each in its own request.")
         for piece in form.pending:
             yield piece
@@ -156,7 +162,7 @@ async def _file_chunks(
         if chunk is None:
             break
         _feed(parser, chunk)
-    if not form.ended:
+    if not form.is_complete:
         raise MalformedRequestError("The multipart form is cut off before its end.")
 
 

@@ -32,11 +32,11 @@ from app.http.openapi_operations import (
     IF_NONE_MATCH,
     LOCATION,
     SCHEMA_TEMPLATE,
-    reference,
-    response_headers,
-    streamed_body_models,
+    build_reference,
+    describe_response_headers,
+    get_streamed_body_models,
 )
-from app.http.problem_types import OPENAI_PREFIX, problem_responses
+from app.http.problem_types import OPENAI_PREFIX, describe_errors
 from app.http.tus import PATH as TUS_PATH
 from app.http.tus import TusVersion
 from app.wire.event_frames import StreamEvent
@@ -48,13 +48,13 @@ from app.wire.problem import (
 from pagefault_dialects.errors import InvalidPayloadError
 
 _FORMATS = {"integer": "int64", "number": "double"}
-_REQUEST = ("parameters", "requestBody")
+_REQUEST_KEYS = ("parameters", "requestBody")
 _SCHEMA_KEYWORDS = ("items", "additionalProperties", "not")
 _SCHEMA_LIST_KEYWORDS = ("anyOf", "oneOf", "allOf", "prefixItems")
 
 
-def schemas_of(models: Iterable[Any]) -> dict[str, Any]:
-    """Return the schemas of types, and of all types that they refer to, by name."""
+def build_schemas(models: Iterable[Any]) -> dict[str, Any]:
+    """Return the schemas of types and of all types to which they refer, by name."""
     adapters = [(number, "validation", TypeAdapter(model)) for number, model in enumerate(models)]
     _, schemas = TypeAdapter.json_schemas(adapters, ref_template=SCHEMA_TEMPLATE)  # type: ignore[arg-type]
     by_name: dict[str, Any] = schemas.get("$defs", {})
@@ -64,27 +64,27 @@ def schemas_of(models: Iterable[Any]) -> dict[str, Any]:
 def rewrite_schemas(document: dict[str, Any]) -> None:
     """Rewrite every schema of a document in place."""
     union_references = {
-        _reference(name)
+        _format_reference(name)
         for name, schema in document["components"]["schemas"].items()
         if "anyOf" in schema
     }
     for item in document["paths"].values():
         for operation in item.values():
             for parameter in operation.get("parameters", ()):
-                parameter["schema"] = _parameter_schema(parameter["schema"])
-    for schema in all_schemas(document):
+                parameter["schema"] = _rewrite_parameter_schema(parameter["schema"])
+    for schema in find_schemas(document):
         _rewrite_schema(schema)
         if schema.get("$ref") in union_references and "default" in schema:
             _describe_default(schema)
     _separate_requests_and_responses(document)
 
 
-def all_schemas(document: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
+def find_schemas(document: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
     """Yield every schema of a document: those of components and operations, and nested ones."""
     for schema in document["components"]["schemas"].values():
-        yield from _nested_schemas(schema)
+        yield from _find_nested_schemas(schema)
     for holder in _find_schema_holders(document["paths"]):
-        yield from _nested_schemas(holder["schema"])
+        yield from _find_nested_schemas(holder["schema"])
 
 
 def _find_schema_holders(node: object) -> Iterator[dict[str, Any]]:
@@ -96,21 +96,21 @@ def _find_schema_holders(node: object) -> Iterator[dict[str, Any]]:
             yield from _find_schema_holders(item)
 
 
-def _nested_schemas(schema: dict[str, Any]) -> Iterator[dict[str, Any]]:
+def _find_nested_schemas(schema: dict[str, Any]) -> Iterator[dict[str, Any]]:
     """Yield a schema, and the schemas in it at any depth."""
     yield schema
     inner = [schema[key] for key in _SCHEMA_KEYWORDS if isinstance(schema.get(key), dict)]
     for key in _SCHEMA_LIST_KEYWORDS:
         inner += schema.get(key, [])
     for item in [*inner, *schema.get("properties", {}).values()]:
-        yield from _nested_schemas(item)
+        yield from _find_nested_schemas(item)
 
 
 def _rewrite_schema(schema: dict[str, Any]) -> None:
     """Adapt one schema for client generators, in place."""
     schema.pop("title", None)
     if schema.get("default", ...) is None:
-        # In this API null means the same as an absent member, so a default of null is redundant.
+        # In this API, null and an absent member have the same meaning.
         del schema["default"]
     kind = schema.get("type")
     if kind in _FORMATS:
@@ -125,7 +125,7 @@ def _rewrite_schema(schema: dict[str, Any]) -> None:
         schema["items"] = items[0]
 
 
-def _parameter_schema(schema: dict[str, Any]) -> dict[str, Any]:
+def _rewrite_parameter_schema(schema: dict[str, Any]) -> dict[str, Any]:
     """Return the schema of a parameter, without null, and with lists as comma-separated text."""
     choices = [item for item in schema.get("anyOf", ()) if item.get("type") != "null"]
     if len(choices) == 1:
@@ -147,70 +147,74 @@ def _separate_requests_and_responses(document: dict[str, Any]) -> None:
 
     Requests with an unknown member are refused, so that a misspelt option is an error. Clients must
     accept responses with an unknown member, because the next version may add one. If a schema is
-    used in both, and it or a schema it refers to forbids additional members, it becomes two:
-    `ChatMessage` in responses, `ChatMessageDraft` in requests.
+    used in both, and it or a schema to which it refers forbids additional members, it is split into
+    two schemas: `ChatMessage` in responses, and `ChatMessageDraft` in requests.
     """
     schemas: dict[str, Any] = document["components"]["schemas"]
     operations = [value for item in document["paths"].values() for value in item.values()]
-    requests = [{key: item.get(key) for key in _REQUEST} for item in operations]
-    in_requests = _reachable(schemas, requests)
-    in_responses = _reachable(schemas, [item["responses"] for item in operations])
+    requests = [{key: item.get(key) for key in _REQUEST_KEYS} for item in operations]
+    in_requests = _find_reachable_schemas(schemas, requests)
+    in_responses = _find_reachable_schemas(schemas, [item["responses"] for item in operations])
     strict = {
         name
         for name, schema in schemas.items()
-        if any(item.get("additionalProperties") is False for item in _nested_schemas(schema))
+        if any(item.get("additionalProperties") is False for item in _find_nested_schemas(schema))
     }
     shared = {
         name
         for name in in_requests & in_responses
-        if strict & {name, *_reachable(schemas, schemas[name])}
+        if strict & {name, *_find_reachable_schemas(schemas, schemas[name])}
     }
-    drafts = {_reference(name): _reference(f"{name}Draft") for name in shared}
+    drafts = {_format_reference(name): _format_reference(f"{name}Draft") for name in shared}
     for name in in_requests - in_responses:
-        schemas[name] = _rename(schemas[name], drafts)
+        schemas[name] = _replace_references(schemas[name], drafts)
     for name in shared:
-        schemas[f"{name}Draft"] = _rename(copy.deepcopy(schemas[name]), drafts)
+        schemas[f"{name}Draft"] = _replace_references(copy.deepcopy(schemas[name]), drafts)
     for operation in operations:
         operation.update(
-            {word: _rename(operation[word], drafts) for word in _REQUEST if word in operation}
+            {
+                key: _replace_references(operation[key], drafts)
+                for key in _REQUEST_KEYS
+                if key in operation
+            }
         )
     for name in in_responses:
-        for schema in _nested_schemas(schemas[name]):
+        for schema in _find_nested_schemas(schemas[name]):
             if schema.get("additionalProperties") is False:
                 del schema["additionalProperties"]
     document["components"]["schemas"] = dict(sorted(schemas.items()))
 
 
-def _reachable(schemas: Mapping[str, Any], node: object) -> set[str]:
-    """Return the names of the schemas that a part of the document refers to, at any depth."""
+def _find_reachable_schemas(schemas: Mapping[str, Any], node: object) -> set[str]:
+    """Return the names of the schemas to which a part of the document refers, at any depth."""
     found: set[str] = set()
     nodes = [node]
     while nodes:
-        for name in _references(nodes.pop()) - found:
+        for name in _find_references(nodes.pop()) - found:
             found.add(name)
             nodes.append(schemas[name])
     return found
 
 
-def _references(node: object) -> set[str]:
-    """Return the names of the schemas that a part of the document names itself."""
+def _find_references(node: object) -> set[str]:
+    """Return the names of the schemas to which a part of the document refers directly."""
     if isinstance(node, dict):
         target = node.get("$ref")
         names = {target.rpartition("/")[2]} if isinstance(target, str) else set()
-        return names.union(*map(_references, node.values()))
-    return set().union(*map(_references, node)) if isinstance(node, list) else set()
+        return names.union(*map(_find_references, node.values()))
+    return set().union(*map(_find_references, node)) if isinstance(node, list) else set()
 
 
-def _rename(node: Any, names: Mapping[str, str]) -> Any:  # noqa: ANN401 - a part of the document
+def _replace_references(node: Any, names: Mapping[str, str]) -> Any:  # noqa: ANN401 - a part of the document
     """Return a part of the document with references replaced, also in discriminators."""
     if isinstance(node, dict):
-        return {key: _rename(value, names) for key, value in node.items()}
+        return {key: _replace_references(value, names) for key, value in node.items()}
     if isinstance(node, list):
-        return [_rename(item, names) for item in node]
+        return [_replace_references(item, names) for item in node]
     return names.get(node, node) if isinstance(node, str) else node
 
 
-def _reference(name: str) -> str:
+def _format_reference(name: str) -> str:
     return SCHEMA_TEMPLATE.format(model=name)
 
 
@@ -223,21 +227,23 @@ SERVERS = (
 
 _METHODS = ("get", "head", "post", "put", "patch", "delete", "options")
 _WRITING = ("post", "put", "patch", "delete")
-_ERRORS_OF_ALL = problem_responses(MisdirectedRequestError)
-_ERRORS_OF_WRITES = problem_responses(ForbiddenOriginError)
-_ERRORS_OF_API = problem_responses(
+_ERRORS_OF_ALL = describe_errors(MisdirectedRequestError)
+_ERRORS_OF_WRITES = describe_errors(ForbiddenOriginError)
+_ERRORS_OF_API = describe_errors(
     UnauthorizedError,
     QuotaExceededError,
     StoreUnavailableError,
     StoreFullError,
     StoredBytesQuotaError,
 )
-_ERRORS_OF_QUERIES = problem_responses(InvalidPayloadError)
+_ERRORS_OF_QUERIES = describe_errors(InvalidPayloadError)
 
-_LINK = response_headers(
+_LINK = describe_response_headers(
     Link=("string", '`<…>; rel="next"`: the next part of the list, if there is one (RFC 8288).')
 )
-_ETAG = response_headers(ETag=("string", "The version of the record, for conditional requests."))
+_ETAG = describe_response_headers(
+    ETag=("string", "The version of the record, for conditional requests.")
+)
 
 TAGS = (
     {"name": "tool results", "description": "Raw results in, canonical records out."},
@@ -262,7 +268,7 @@ TAGS = (
 
 
 def install_openapi(app: FastAPI) -> None:
-    """Serve the document at `/openapi.json`; it is built when it is first requested."""
+    """Make FastAPI serve this document at `/openapi.json`. It is built by the first request."""
     # FastAPI documents this assignment as the way to extend its document.
     app.openapi = cache(partial(_build_document, app))  # type: ignore[method-assign]
 
@@ -287,7 +293,9 @@ def _build_document(app: FastAPI) -> dict[str, Any]:
     schemas = document["components"]["schemas"]
     # FastAPI removes every null from examples, so its schemas are generated again.
     annotations = [field.field_info.annotation for field in get_fields_from_routes(app.routes)]
-    schemas.update(schemas_of([*annotations, *streamed_body_models(), StreamEvent, TusVersion]))
+    schemas.update(
+        build_schemas([*annotations, *get_streamed_body_models(), StreamEvent, TusVersion])
+    )
     schemas.update(build_problem_components())
     for unused in ("HTTPValidationError", "ValidationError"):
         schemas.pop(unused, None)
@@ -302,7 +310,7 @@ def _build_document(app: FastAPI) -> dict[str, Any]:
             content = operation["responses"].get("200", {}).get("content", {})
             if "text/event-stream" in content:
                 # FastAPI describes streams with `itemSchema`, which OpenAPI 3.1 does not have.
-                content["text/event-stream"] = {"schema": reference(StreamEvent)}
+                content["text/event-stream"] = {"schema": build_reference(StreamEvent)}
             # Generators need an explicit empty list for public operations.
             operation.setdefault("security", [])
     rewrite_schemas(document)
@@ -339,10 +347,11 @@ def _document_links(operation: dict[str, Any]) -> None:
 
 
 def _document_common_errors(path: str, method: str, responses: dict[str, Any]) -> None:
-    """Add the errors that all operations have, that writes have, and those of `/api/` and `/v1/`.
+    """Add the errors that many operations have in common.
 
-    Operations below `/api/` and `/v1/` have errors of keys, quotas and stores. Except for uploads,
-    they also have an error of unknown query parameters.
+    All operations have the error of an unknown host, and writes have that of a foreign origin.
+    Operations below `/api/` and `/v1/` have the errors of keys, quotas and stores and, except for
+    uploads, that of unknown query parameters.
     """
     # FastAPI documents another 422 for routes that do not declare one.
     if "application/json" in responses.get("422", {}).get("content", {}):

@@ -1,4 +1,4 @@
-"""Parts of operations in the OpenAPI document that FastAPI does not generate."""
+"""Describe parts of operations that FastAPI does not document: streamed bodies, files, headers."""
 
 from collections.abc import Collection
 from typing import Any
@@ -22,43 +22,43 @@ PLAIN_TEXT = {"text/plain": {"schema": {"type": "string"}}}
 """The documentation of a response that is text."""
 
 
-def reference(model: type[BaseModel | Shape] | TypeAliasType) -> dict[str, str]:
+def build_reference(model: type[BaseModel | Shape] | TypeAliasType) -> dict[str, str]:
     """Return the reference to the schema of a type."""
     return {"$ref": SCHEMA_TEMPLATE.format(model=model.__name__)}
 
 
-def json_body(
+def describe_json_body(
     model: type[BaseModel], *, required: bool = True, media_type: str = "application/json"
 ) -> dict[str, Any]:
     """Return the documentation of a JSON body that the route reads as a stream.
 
-    The model is also added to `streamed_body_models`.
+    The model is also added to the result of `get_streamed_body_models`.
     """
     _streamed_body_models[model.__name__] = model
     return {
         "requestBody": {
             "required": required,
-            "content": {media_type: {"schema": reference(model)}},
+            "content": {media_type: {"schema": build_reference(model)}},
         }
     }
 
 
-def streamed_body_models() -> Collection[type[BaseModel]]:
+def get_streamed_body_models() -> Collection[type[BaseModel]]:
     """Return the models of all bodies that routes read as a stream."""
     return _streamed_body_models.values()
 
 
-def file_body(media_type: str = "application/octet-stream") -> dict[str, Any]:
+def describe_file_body(media_type: str = "application/octet-stream") -> dict[str, Any]:
     """Return the documentation of a body that is a file.
 
-    Only one media type is documented, even if a route accepts several: given several, generated
-    clients send the first as `Content-Type`, or no `Content-Type` at all.
+    Only one media type is documented, even if a route accepts several. With several, generated
+    clients would send the first as `Content-Type`, or no `Content-Type` at all.
     """
     content = {media_type: {"schema": {"type": "string", "format": "binary"}}}
     return {"requestBody": {"required": True, "content": content}}
 
 
-def header(
+def describe_header(
     name: str, description: str, *, required: bool = False, **schema: object
 ) -> dict[str, Any]:
     """Return the documentation of a header that a route reads from the request.
@@ -67,7 +67,7 @@ def header(
         name: The name, with the capitals of its standard.
         description: The purpose.
         required: True if requests without it are refused.
-        schema: Keywords of JSON Schema; a string by default.
+        schema: Keywords of JSON Schema; without keywords, the value is a string.
     """
     return {
         "name": name,
@@ -78,26 +78,30 @@ def header(
     }
 
 
-def response_headers(**headers: tuple[str, str]) -> dict[str, Any]:
+def describe_response_headers(**headers: tuple[str, str]) -> dict[str, Any]:
     """Return the documentation of response headers, from `Header_Name=(type, description)`."""
     return {
-        name.replace("_", "-"): {"description": meaning, "schema": {"type": kind}}
-        for name, (kind, meaning) in headers.items()
+        name.replace("_", "-"): {"description": description, "schema": {"type": json_type}}
+        for name, (json_type, description) in headers.items()
     }
 
 
-IF_MATCH = header("If-Match", "Send the content only if its ETag is one of these, else 412.")
-IF_NONE_MATCH = header("If-None-Match", "Send a 304 if the ETag is one of these.")
+IF_MATCH = describe_header(
+    "If-Match", "Send the content only if its ETag is one of these, else 412."
+)
+IF_NONE_MATCH = describe_header("If-None-Match", "Send a 304 if the ETag is one of these.")
 CONTENT_REQUEST_HEADERS = (
-    header("If-Modified-Since", "Send a 304 if the content is not newer (RFC 9110)."),
-    header("If-Unmodified-Since", "Send the content only if it is not newer, else 412."),
-    header("Want-Repr-Digest", "The preferred digest (RFC 9530); only `sha-256` is supported."),
+    describe_header("If-Modified-Since", "Send a 304 if the content is not newer (RFC 9110)."),
+    describe_header("If-Unmodified-Since", "Send the content only if it is not newer, else 412."),
+    describe_header(
+        "Want-Repr-Digest", "The preferred digest (RFC 9530); only `sha-256` is supported."
+    ),
 )
 RANGE_REQUEST_HEADERS = (
-    header("Range", "The requested bytes, as `bytes=0-499`; 16 ranges at most."),
-    header("If-Range", "Send ranges only if the content has this ETag, else all of it."),
+    describe_header("Range", "The requested bytes, as `bytes=0-499`; 16 ranges at most."),
+    describe_header("If-Range", "Send ranges only if the content has this ETag, else all of it."),
 )
-CONTENT_HEADERS = response_headers(
+CONTENT_HEADERS = describe_response_headers(
     Accept_Ranges=("string", "`bytes`."),
     Content_Disposition=("string", "The disposition and the file name."),
     Repr_Digest=("string", "`sha-256=:…:` of the whole content (RFC 9530)."),
@@ -108,8 +112,8 @@ RANGES_RESPONSE: dict[str, Any] = {
     "description": "The requested ranges.",
     "content": ANY_FILE,
     "headers": CONTENT_HEADERS
-    | response_headers(
+    | describe_response_headers(
         Content_Range=("string", "The range and the total length, if one range was requested.")
     ),
 }
-LOCATION = response_headers(Location=("string", "The path of the written record."))
+LOCATION = describe_response_headers(Location=("string", "The path of the written record."))

@@ -1,4 +1,4 @@
-"""Parameters that routes of several routers have: limits, cursors, conditions, ids and levels."""
+"""Types of parameters that several routers use: limits, cursors, conditions, ids and levels."""
 
 from typing import Annotated
 
@@ -20,6 +20,8 @@ SearchTextQuery = Annotated[
 ]
 CursorQuery = Annotated[str | None, Query(description="`nextCursor` of the previous response.")]
 
+# Routes declare the headers of conditions for the OpenAPI document and do not use the arguments:
+# `ApiRequest.make_write_check` reads these headers.
 IfMatchHeader = Annotated[
     str | None, Header(description="Write only if the stored version has this ETag, else 412.")
 ]
@@ -37,6 +39,7 @@ FilenameQuery = Annotated[str | None, Query(max_length=1_024)]
 
 SessionIdPath = Annotated[ClientId, Path()]
 LARGEST_SEQ = 2**63 - 1
+"""The largest integer of the databases."""
 AfterSeqQuery = Annotated[
     int | None,
     Query(
@@ -45,8 +48,8 @@ AfterSeqQuery = Annotated[
 ]
 
 
-# Numbers are accepted as well, but not every client generator supports unions in parameters.
-_LEVELS = f"{LEVEL_NAMES}; by name, in any case, or by number."
+# The document has only the names, because not every client generator supports unions in parameters.
+_LEVEL_DESCRIPTION = f"{LEVEL_NAMES}; by name, in any case, or by number."
 _LevelText = Annotated[
     str,
     Field(max_length=16),
@@ -57,14 +60,14 @@ PageIdPath = Annotated[ClientId, Path(description="The client's id of the page."
 
 
 async def get_level_query(
-    level: Annotated[_LevelText | None, Query(description=_LEVELS)] = None,
+    level: Annotated[_LevelText | None, Query(description=_LEVEL_DESCRIPTION)] = None,
 ) -> Level | None:
     """Return the level in the query, if there is one."""
     return None if level is None else _parse_level(level, "/query/level")
 
 
 async def get_level_path(
-    level: Annotated[_LevelText, Path(description=_LEVELS)],
+    level: Annotated[_LevelText, Path(description=_LEVEL_DESCRIPTION)],
 ) -> Level:
     """Return the level in the path."""
     return _parse_level(level, "/path/level")

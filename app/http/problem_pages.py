@@ -1,4 +1,4 @@
-"""The texts about problem types for people: `docs/errors.md`, and the page `/docs/errors`."""
+"""The documentation of problem types: `docs/errors.md`, and texts of the page `/docs/errors`."""
 
 import json
 from collections.abc import Mapping
@@ -68,16 +68,16 @@ PROBLEM_SUBCODES: Mapping[str, Mapping[str, str]] = {
         "blob-missing": "The bytes of an existing record are missing; the operator restores them.",
     },
 }
-"""The narrower codes of each type of problem, with a sentence on each.
+"""The narrower codes of each problem type, with a sentence on each.
 
-A response has the narrower code in `code`, and the type in `type`. A test checks that every raised
-code has a sentence here.
+A response has the narrower code in `code`, and the problem type in `type`. A test checks that every
+raised code has a sentence here.
 """
 
 
-def narrower_codes(kind: str) -> Mapping[str, str]:
-    """Return the narrower codes of a problem type, by its code, with a sentence on each."""
-    return PROBLEM_SUBCODES.get(kind, {})
+def get_narrower_codes(type_code: str) -> Mapping[str, str]:
+    """Return the narrower codes of a problem type, with a sentence on each; may be empty."""
+    return PROBLEM_SUBCODES.get(type_code, {})
 
 
 def list_problem_types() -> tuple[ProblemType, ...]:
@@ -95,14 +95,16 @@ def format_errors_markdown() -> str:
         f"{_format_codes(kind)}"
         for kind in list_problem_types()
     ]
-    example = json.dumps(EXAMPLE, indent=2, ensure_ascii=False)
-    rows = "".join(f"| {statuses} | {advice} |\n" for statuses, advice in WHAT_TO_DO)
-    advice = f"```json\n{example}\n```\n\n{MEMBERS}\n\n| status | what to do |\n|---|---|\n{rows}"
+    example = json.dumps(_EXAMPLE, indent=2, ensure_ascii=False)
+    rows = "".join(f"| {statuses} | {advice} |\n" for statuses, advice in ADVICE_BY_STATUS)
+    advice = (
+        f"```json\n{example}\n```\n\n{_MEMBERS_TEXT}\n\n| status | what to do |\n|---|---|\n{rows}"
+    )
     return "\n".join(["# Errors\n", f"{INTRODUCTION}\n", advice, *sections])
 
 
 def _format_codes(kind: ProblemType) -> str:
-    lines = [f"- `{code}`: {meaning}\n" for code, meaning in narrower_codes(kind.code).items()]
+    lines = [f"- `{code}`: {meaning}\n" for code, meaning in get_narrower_codes(kind.code).items()]
     return "".join(["\n", *lines]) if lines else ""
 
 
@@ -113,7 +115,7 @@ INTRODUCTION = (
     "is the name of that section, or one of the narrower codes in its list."
 )
 
-WHAT_TO_DO = (
+ADVICE_BY_STATUS = (
     (
         "400, 405, 413, 415, 416, 422, 431",
         "The request is wrong. Do not repeat it; change what `detail` and `errors` name.",
@@ -144,9 +146,9 @@ WHAT_TO_DO = (
     ("500", "An error in the service. Report it with the `requestId`."),
     ("507", "There is no room left. Reads still work. Delete something, or ask the operator."),
 )
-"""The advice on errors, by their statuses."""
+"""Pairs of statuses and the advice on errors with these statuses."""
 
-EXAMPLE = {
+_EXAMPLE = {
     "type": "/docs/errors#invalid-payload",
     "title": "The request is not what the route takes",
     "status": 422,
@@ -158,7 +160,7 @@ EXAMPLE = {
     "errors": [{"pointer": "/toolCallId", "detail": "Field required"}],
 }
 
-MEMBERS = (
+_MEMBERS_TEXT = (
     "`pointer` is a JSON pointer (RFC 6901) into the body; `/query/…`, `/path/…` and `/header/…` "
     "are the other parts of the request. Of the items of a list, the first wrong one is named; "
     "there may be more. Programs should read `status` and `code`; `detail` is for people and may "

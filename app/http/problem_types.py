@@ -1,8 +1,8 @@
 """The table of problem types: each error class with its status, code and title.
 
-Responses, the OpenAPI document and the page of errors are made from this table. A class without a
-row has the row of its nearest parent. The proxy of `pagefault_mcp` sends these responses as well,
-and does not use FastAPI.
+Responses, the OpenAPI document and the page of errors are made from this table. If a class is not
+in the table, its nearest parent is used. This module does not import FastAPI, because the proxy of
+`pagefault_mcp` uses it as well.
 """
 
 import inspect
@@ -44,7 +44,7 @@ RECORD_ERRORS = (errors.NotFoundError, PayloadTooLargeError, InvalidPayloadError
 class ProblemType:
     """The members that all problems of a type have in common.
 
-    `meaning` is the text in the documentation; without it, the type is not documented.
+    `meaning` is the text in the documentation. A type with an empty `meaning` is not documented.
     """
 
     status: int
@@ -59,13 +59,13 @@ class ProblemType:
         return f"{PROBLEMS_PATH}#{self.code}" if self.meaning else "about:blank"
 
 
-def _problem_type_of_class(
+def _build_problem_type(
     error_class: type[PagefaultError],
     status: int,
     title: str,
     headers: Mapping[str, str] = MappingProxyType({}),
 ) -> ProblemType:
-    """Return the problem type of an error class. Its meaning is the docstring of the class."""
+    """Build the problem type of an error class. Its `meaning` is the docstring of the class."""
     description = (inspect.getdoc(error_class) or "").partition("\n\nArgs:")[0]
     return ProblemType(status, error_class.code, title, " ".join(description.split()), headers)
 
@@ -77,13 +77,13 @@ _LIBRARY_PROBLEM_TYPES = {
     InvalidPayloadError: (422, "The request is not what the route takes"),
 }
 _SERVICE_PROBLEM_TYPES = {
-    var: (var.status, var.title, var.headers)
-    for var in vars(errors).values()
-    if isinstance(var, type) and issubclass(var, ServiceError) and var is not ServiceError
+    value: (value.status, value.title, value.headers)
+    for value in vars(errors).values()
+    if isinstance(value, type) and issubclass(value, ServiceError) and value is not ServiceError
 }
 PROBLEM_TYPES: dict[type[PagefaultError], ProblemType] = {
-    key: _problem_type_of_class(key, *kind)
-    for key, kind in (_LIBRARY_PROBLEM_TYPES | _SERVICE_PROBLEM_TYPES).items()
+    error_class: _build_problem_type(error_class, *members)
+    for error_class, members in (_LIBRARY_PROBLEM_TYPES | _SERVICE_PROBLEM_TYPES).items()
 }
 
 INTERNAL = ProblemType(
@@ -113,7 +113,7 @@ FRAMEWORK_PROBLEM_TYPES = {
 }
 
 
-def problem_type(error_class: type[PagefaultError]) -> ProblemType:
+def find_problem_type(error_class: type[PagefaultError]) -> ProblemType:
     """Return the type of an error class or its nearest parent; `INTERNAL` if none has one."""
     for ancestor in error_class.__mro__:
         if ancestor in PROBLEM_TYPES:
@@ -130,7 +130,7 @@ _RETRY_AFTER = {
 }
 
 
-def problem_responses(
+def describe_errors(
     *error_classes: type[PagefaultError],
 ) -> dict[int | str, dict[str, Any]]:
     """Return the documentation of these errors for `responses=` of a route.
@@ -140,10 +140,10 @@ def problem_responses(
     """
     titles: dict[int, list[str]] = {}
     for error_class in error_classes:
-        kind = problem_type(error_class)
-        described = titles.setdefault(kind.status, [])
-        if kind.title not in described:
-            described.append(kind.title)
+        kind = find_problem_type(error_class)
+        titles_of_status = titles.setdefault(kind.status, [])
+        if kind.title not in titles_of_status:
+            titles_of_status.append(kind.title)
     return {
         status: {
             "description": "; or: ".join(titles[status]),
@@ -154,11 +154,13 @@ def problem_responses(
     }
 
 
-def responses_of_reads(*error_classes: type[PagefaultError]) -> dict[int | str, dict[str, Any]]:
-    """Return the documentation for `responses=` of a read: 304, 412 and the errors."""
+def describe_read_responses(
+    *error_classes: type[PagefaultError],
+) -> dict[int | str, dict[str, Any]]:
+    """Return the documentation for `responses=` of a route that reads: 304, 412 and the errors."""
     return {
         304: {"description": "The client has the current version."},
-        **problem_responses(errors.PreconditionFailedError, *error_classes),
+        **describe_errors(errors.PreconditionFailedError, *error_classes),
     }
 
 
@@ -167,7 +169,7 @@ OPENAI_PREFIX = "/v1/"
 _MAX_INSTANCE_LENGTH = 512
 
 
-def problem_response(
+def build_problem_response(
     error: PagefaultError,
     *,
     instance: str,
@@ -175,10 +177,10 @@ def problem_response(
     kind: ProblemType | None = None,
     headers: Mapping[str, str] | None = None,
 ) -> Response:
-    """Return the response for an error, for exception handlers and for middleware.
+    """Build the response for an error, in an exception handler or a middleware.
 
-    The traceback of the error is removed. It could be part of a reference cycle, which would keep
-    the body of the request in memory until the next garbage collection.
+    The traceback of the error is removed, because it may be part of a reference cycle. The cycle
+    would keep the body of the request in memory until the next garbage collection.
 
     Args:
         error: The error.
@@ -188,27 +190,27 @@ def problem_response(
         headers: Further headers.
     """
     error.__traceback__ = None
-    kind = kind or problem_type(type(error))
+    kind = kind or find_problem_type(type(error))
     all_headers = {**kind.headers, **(headers or {})}
     if isinstance(error, RangeNotSatisfiableError):
         all_headers["Content-Range"] = f"bytes */{error.size_bytes}"
     if isinstance(error, QuotaExceededError):
         all_headers["Retry-After"] = str(error.retry_after_seconds)
-    reference = quote(instance, safe="/:@!$&'()*+,;=", errors="replace")[:_MAX_INSTANCE_LENGTH]
+    quoted_path = quote(instance, safe="/:@!$&'()*+,;=", errors="replace")[:_MAX_INSTANCE_LENGTH]
     problem = Problem(
         type=kind.type,
         title=kind.title,
         status=kind.status,
         detail=without_lone_surrogates(error.detail),
-        # Remove an escape that was cut off by the maximal length.
-        instance=re.sub(r"%[0-9A-F]?\Z", "", reference),
+        # An escape that was cut at the maximal length is removed.
+        instance=re.sub(r"%[0-9A-F]?\Z", "", quoted_path),
         code=error.problem_code,
         request_id=without_lone_surrogates(request_id),
         errors=build_problem_faults(error.faults, every=error.tells_every_fault),
     )
     members = error.members
     if instance.startswith(OPENAI_PREFIX):
-        members = {**members, "error": _openai_error(problem)}
+        members = {**members, "error": _build_openai_error(problem)}
     return Response(
         problem.json_bytes(members),
         status_code=kind.status,
@@ -221,7 +223,7 @@ def problem_response(
     )
 
 
-def _openai_error(problem: Problem) -> dict[str, object]:
+def _build_openai_error(problem: Problem) -> dict[str, object]:
     """Return a problem in the form that OpenAI's clients read."""
     return {
         "message": problem.detail,

@@ -3,8 +3,8 @@
 The `type` of a problem is a link to the page `/docs/errors`, with the code of the error as its
 fragment. An unexpected exception is a 500 with only the request id, under which it is logged.
 
-Problems never repeat input, except for the path and for names in JSON pointers. There, lone
-surrogates are replaced: they cannot be encoded, so they would turn a 422 into a 500.
+Problems never repeat input, except for the path and for names in JSON pointers. Lone surrogates in
+these are replaced, because they cannot be encoded: a 422 would become a 500.
 """
 
 import re
@@ -21,14 +21,14 @@ from starlette.routing import compile_path
 from starlette.websockets import WebSocket, WebSocketState
 
 from app.errors import MalformedRequestError, MemoryExhaustedError
-from app.http.docs_page import get_problems_page, not_found_page, prefers_html
+from app.http.docs_page import build_not_found_page, get_problems_page, prefers_html
 from app.http.problem_types import (
     FRAMEWORK_PROBLEM_TYPES,
     INTERNAL,
     PROBLEMS_PATH,
     ProblemType,
-    problem_response,
-    problem_type,
+    build_problem_response,
+    find_problem_type,
 )
 from app.telemetry.metrics import Metrics
 from app.wire.problem import MAX_FAULTS
@@ -59,7 +59,7 @@ def install_problem_handlers(app: FastAPI) -> None:
 
 
 async def _handle_exception(connection: Request | WebSocket, exc: Exception) -> Response | None:
-    """Return the response to a request; send it, or close the connection, of a WebSocket."""
+    """Return the response to a request. To a WebSocket, send the response, or close it if open."""
     if isinstance(connection, Request):
         return _respond_to_error(connection, exc)
     if connection.application_state is WebSocketState.CONNECTING:
@@ -71,20 +71,22 @@ async def _handle_exception(connection: Request | WebSocket, exc: Exception) -> 
 
 def _respond_to_error(request: HTTPConnection, exc: Exception) -> Response:
     """Return the problem document of an exception; for browsers, a 404 is an HTML page."""
-    error = _domain_error(exc)
+    error = _find_domain_error(exc)
     request_id = str(getattr(request.state, "request_id", "-"))
-    respond = partial(problem_response, instance=request.scope["path"], request_id=request_id)
+    respond = partial(build_problem_response, instance=request.scope["path"], request_id=request_id)
     if error is not None:
         if isinstance(error, MemoryExhaustedError):
             request.state.services[Metrics].count_memory_refusal()
         return respond(error)
     if isinstance(exc, HTTPException) and exc.status_code != INTERNAL.status:
         if exc.status_code == HTTPStatus.NOT_FOUND and prefers_html(request):
-            return not_found_page(is_head=request.scope["method"] == "HEAD")
-        kind = FRAMEWORK_PROBLEM_TYPES.get(exc.status_code) or _undocumented_type(exc.status_code)
+            return build_not_found_page(is_head=request.scope["method"] == "HEAD")
+        kind = FRAMEWORK_PROBLEM_TYPES.get(exc.status_code) or _build_undocumented_type(
+            exc.status_code
+        )
         headers = dict(exc.headers or {})
         if exc.status_code == HTTPStatus.METHOD_NOT_ALLOWED and (
-            allowed := _allowed_methods(request)
+            allowed := _find_allowed_methods(request)
         ):
             headers["Allow"] = allowed
         return respond(PagefaultError(f"{kind.title}.", code=kind.code), kind=kind, headers=headers)
@@ -92,10 +94,10 @@ def _respond_to_error(request: HTTPConnection, exc: Exception) -> Response:
     return respond(PagefaultError(_INTERNAL_DETAIL, code=INTERNAL.code))
 
 
-def _allowed_methods(request: HTTPConnection) -> str:
+def _find_allowed_methods(request: HTTPConnection) -> str:
     """Return all methods of a path for `Allow` (RFC 9110 §15.5.6); empty for undocumented paths.
 
-    Starlette lists only the methods of one route, and here each method is a separate route. Literal
+    Starlette returns only the methods of one route, but each method of a path is a route. Literal
     paths have precedence over paths with parameters, as in OpenAPI: `/api/sessions/import` has only
     POST, although `GET /api/sessions/{session_id}` matches it as well.
     """
@@ -107,10 +109,10 @@ def _allowed_methods(request: HTTPConnection) -> str:
     return ", ".join(sorted(method.upper() for method in operations))
 
 
-def _domain_error(exc: Exception) -> PagefaultError | None:
+def _find_domain_error(exc: Exception) -> PagefaultError | None:
     """Return the domain error for an exception, or None if it is unexpected."""
     if isinstance(exc, PagefaultError):
-        return None if problem_type(type(exc)) is INTERNAL else exc
+        return None if find_problem_type(type(exc)) is INTERNAL else exc
     if isinstance(exc, RequestValidationError | WebSocketRequestValidationError):
         errors = exc.errors()
         return InvalidPayloadError(
@@ -118,12 +120,12 @@ def _domain_error(exc: Exception) -> PagefaultError | None:
             faults=[fault_of(error) for error in errors[:MAX_FAULTS]],
         )
     if isinstance(exc, ClientDisconnect):
-        # The client has disconnected, which is not logged as a failure of the service.
+        # A client that disconnects is not a failure of the service, which would be logged.
         return MalformedRequestError("The body ended before it was complete.")
     return None
 
 
-def _undocumented_type(status: int) -> ProblemType:
+def _build_undocumented_type(status: int) -> ProblemType:
     """Return a problem type that is named after its status."""
     try:
         title = HTTPStatus(status).phrase

@@ -1,4 +1,4 @@
-"""Responses with stored records: a record, a new record, or a part of a list.
+"""Responses with stored records: one record, a written record, or a part of a list.
 
 `Location` and `Link` are relative, so that they do not depend on `Host`.
 """
@@ -13,19 +13,19 @@ from app.http.compression import (
     COMPRESSED_FROM_BYTES,
     CompressedResponse,
     accepts_gzip,
-    weak_etag,
+    make_weak_etag,
 )
 from app.http.conditions import (
     REVALIDATE,
+    build_unchanged_response,
+    encode_headers,
+    make_strong_etag,
     prefers_media_type,
-    raw_headers,
-    strong_etag,
-    unchanged_response,
 )
 from app.wire.shape import encode_list_page
 
 
-def record_response(
+def build_record_response(
     request: Request,
     body: bytes,
     *,
@@ -35,8 +35,8 @@ def record_response(
 ) -> Response:
     """Return the response with a JSON record, or a 304 if the client has the current version.
 
-    Conditions of the request are evaluated for GET and HEAD only. Services evaluate the conditions
-    of writes.
+    Conditions are evaluated here for GET and HEAD only. The conditions of writes are evaluated by
+    services.
 
     Args:
         request: The request, of any method.
@@ -51,24 +51,24 @@ def record_response(
     all_headers = {
         **(headers or {}),
         "Content-Type": "application/json",
-        "ETag": etag or strong_etag(hashlib.sha256(body).hexdigest()),
+        "ETag": etag or make_strong_etag(hashlib.sha256(body).hexdigest()),
         "Cache-Control": REVALIDATE,
     }
-    if unchanged := unchanged_response(request, all_headers):
+    if unchanged := build_unchanged_response(request, all_headers):
         return unchanged
     all_headers["Content-Length"] = str(len(body))
     return _RecordResponse(b"" if request.method == "HEAD" else body, status, all_headers)
 
 
-def not_modified_response(request: Request, *, etag: str) -> Response | None:
-    """Return a 304 if the client has the current version; `None` otherwise."""
+def build_not_modified_response(request: Request, *, etag: str) -> Response | None:
+    """Return a 304 if the client has the version with this entity-tag; `None` otherwise."""
     headers = {"ETag": etag, "Cache-Control": REVALIDATE, "Vary": "Accept"}
-    return unchanged_response(request, headers)
+    return build_unchanged_response(request, headers)
 
 
-def text_response(request: Request, text: str, *, etag: str | None = None) -> Response:
+def build_text_response(request: Request, text: str, *, etag: str | None = None) -> Response:
     """Return the response with a record as plain text."""
-    response = record_response(request, text.encode(), etag=etag)
+    response = build_record_response(request, text.encode(), etag=etag)
     response.headers["Content-Type"] = "text/plain; charset=utf-8"
     response.headers["Vary"] = "Accept"
     return response
@@ -79,74 +79,83 @@ def wants_text(request: Request) -> bool:
     return prefers_media_type(request.headers, "text/plain", "application/json")
 
 
-def written_response(
+def build_written_response(
     request: Request, body: bytes, *, path: str, is_new: bool, etag: str | None = None
 ) -> Response:
     """Return the response with a written record and its `Location`: 201 if it is new, else 200."""
     status = 201 if is_new else 200
-    return record_response(request, body, etag=etag, status=status, headers={"Location": path})
+    return build_record_response(
+        request, body, etag=etag, status=status, headers={"Location": path}
+    )
 
 
-def list_response(request: Request, items: Iterable[bytes], next_cursor: str | None) -> Response:
+def build_list_response(
+    request: Request, items: Iterable[bytes], next_cursor: str | None
+) -> Response:
     """Return the response with a part of a list, and a `Link` to the next part (RFC 8288)."""
-    return list_body_response(request, encode_list_page(items, next_cursor), next_cursor)
+    return build_list_body_response(request, encode_list_page(items, next_cursor), next_cursor)
 
 
-def list_body_response(
+def build_list_body_response(
     request: Request, body: bytes, next_cursor: str | None, *, etag: str | None = None
 ) -> Response:
     """Return the response with the JSON of a part of a list, and a `Link` to the next part."""
-    return long_response(request, body, etag=etag, headers=next_link(request, next_cursor))
+    return build_long_response(
+        request, body, etag=etag, headers=build_next_link(request, next_cursor)
+    )
 
 
-def long_response(
+def build_long_response(
     request: Request,
     body: bytes,
     *,
     etag: str | None = None,
     headers: Mapping[str, str] | None = None,
 ) -> Response:
-    """Return the response to a GET that may be long: compressed if the client accepts it, or 304.
+    """Return the response to a GET that may be long. It is compressed if the client accepts that.
+
+    If the client has the current version, the response is a 304.
 
     Args:
         request: The request.
         body: JSON without a secret; see `app.http.compression`.
-        etag: The entity-tag, which is not used for writes; by default, a tag of the body.
+        etag: The entity-tag, which clients must not use in conditions of writes. By default, a tag
+            of the body.
         headers: Further headers, without `Vary`.
 
     Raises:
         PreconditionFailedError: If-Match does not hold.
     """
     if len(body) < COMPRESSED_FROM_BYTES:
-        return record_response(request, body, etag=etag, headers=headers)
-    etag = etag or strong_etag(hashlib.sha256(body).hexdigest())
+        return build_record_response(request, body, etag=etag, headers=headers)
+    etag = etag or make_strong_etag(hashlib.sha256(body).hexdigest())
     vary_headers = {**(headers or {}), "Vary": "Accept-Encoding"}
     if not accepts_gzip(request):
-        return record_response(request, body, etag=etag, headers=vary_headers)
+        return build_record_response(request, body, etag=etag, headers=vary_headers)
     all_headers = {
         **vary_headers,
         "Content-Type": "application/json",
-        "ETag": weak_etag(etag),
+        "ETag": make_weak_etag(etag),
         "Cache-Control": REVALIDATE,
     }
-    return unchanged_response(request, all_headers) or CompressedResponse(body, all_headers)
+    return build_unchanged_response(request, all_headers) or CompressedResponse(body, all_headers)
 
 
-def next_link(request: Request, next_cursor: str | None) -> dict[str, str]:
+def build_next_link(request: Request, next_cursor: str | None) -> dict[str, str]:
     """Return the `Link` header with the next part of a list; empty without `next_cursor`."""
     if next_cursor is None:
         return {}
-    # The cursor replaces `after`.
+    # The cursor replaces `after`, the start of the first part.
     parameters = {name: value for name, value in request.query_params.items() if name != "after"}
     query = urlencode({**parameters, "cursor": next_cursor})
     return {"Link": f'<{request.url.path}?{query}>; rel="next"'}
 
 
 class _RecordResponse(Response):
-    """A response with complete headers, to which Starlette adds none."""
+    """A response with exactly these headers; Starlette would add further headers."""
 
     def __init__(self, body: bytes, status: int, headers: Mapping[str, str]) -> None:
         self.status_code = status
         self.background = None
         self.body = body
-        self.raw_headers = raw_headers(headers)
+        self.raw_headers = encode_headers(headers)

@@ -24,7 +24,7 @@ FrontierQuery = Annotated[
     ClientId | None,
     Doc(
         "The name of the frontier, which records what earlier renderings evicted. This request "
-        "reads it and does not move it; POST to this address and turns move it."
+        "reads the frontier without moving it. POST to this path and turns move it."
     ),
 ]
 
@@ -32,13 +32,13 @@ FrontierQuery = Annotated[
 class OptionsQuery(OptionsModel):
     """Render options as query parameters.
 
-    Other parameters of the query are ignored here. `ApiRoute` refuses unknown ones.
+    The model ignores other parameters of the query; `ApiRoute` refuses unknown parameters.
     """
 
     model_config = ConfigDict(extra="ignore")
 
     def options(self) -> RenderOptions:
-        """Return the options, with defaults for options that the route does not have."""
+        """Return all options; those that the route does not have get their defaults."""
         return select_members(self, RenderOptions)
 
 

@@ -7,21 +7,21 @@ from fastapi import Request, Response
 from starlette.responses import StreamingResponse
 from starlette.types import Receive, Scope, Send
 
-from app.http.conditions import REVALIDATE, strong_etag, unchanged_response
+from app.http.conditions import REVALIDATE, build_unchanged_response, make_strong_etag
 from app.http.response_memory import (
     FREE_BYTES,
-    body_message,
+    build_body_message,
+    build_start_message,
     find_response_budget,
-    start_message,
     watch_reader,
 )
 from app.services.inline_media.json_with_media import RenderedBody
 
 STREAM_BYTES = 1536 * 1024
-"""Memory for sending one response with media: a piece of a file, and its encoded form."""
+"""The memory for sending one response with media: a piece of a file, and its encoded form."""
 
 
-def rendered_response(
+def build_rendered_response(
     request: Request, body: RenderedBody, headers: Mapping[str, str] | None = None
 ) -> Response:
     """Return the response to a request for a rendering: 200 with a strong ETag, or 304.
@@ -38,17 +38,17 @@ def rendered_response(
     """
     rendering = body.rendering
     if rendering.digest is None:
-        return json_response(request, body, {**(headers or {}), "Cache-Control": "no-store"})
+        return build_json_response(request, body, {**(headers or {}), "Cache-Control": "no-store"})
     all_headers = {
         **(headers or {}),
-        "ETag": strong_etag(rendering.digest),
+        "ETag": make_strong_etag(rendering.digest),
         "Cache-Control": REVALIDATE,
     }
-    unchanged = unchanged_response(request, all_headers)
-    return unchanged or json_response(request, body, all_headers)
+    unchanged = build_unchanged_response(request, all_headers)
+    return unchanged or build_json_response(request, body, all_headers)
 
 
-def json_response(
+def build_json_response(
     request: Request, body: RenderedBody, headers: Mapping[str, str], *, status: int = 200
 ) -> Response:
     """Return the response with a rendering, without evaluating conditions of the request."""
@@ -83,8 +83,8 @@ class _RenderedStream(StreamingResponse):
             len(piece) for piece in self._body.rendering.pieces if isinstance(piece, bytes)
         )
         if self._body.memory is not None:
-            # Memory was reserved to build the body; `response_with_memory` releases it. To send the
-            # body, only this much is needed.
+            # The memory that was reserved to build the body is reduced to what sending it needs.
+            # `build_response_with_memory` releases it.
             self._body.memory.resize(text_bytes + STREAM_BYTES)
             await super().__call__(scope, receive, send)
             return
@@ -92,8 +92,8 @@ class _RenderedStream(StreamingResponse):
         if text_bytes <= FREE_BYTES:
             reserved = await budget.reserve(STREAM_BYTES)
         else:
-            # If a request could wait while it has a long text in memory, several could wait for
-            # each other.
+            # This raises instead of waiting. If requests waited with long texts in memory, they
+            # could wait for each other forever.
             reserved = budget.take(text_bytes + STREAM_BYTES)
         try:
             with watch_reader(scope, reserved, send) as send_counted:
@@ -104,14 +104,15 @@ class _RenderedStream(StreamingResponse):
     async def stream_response(self, send: Send) -> None:
         """Open the first medium, and then send the headers and the body."""
         async with aclosing(self._body.chunks()) as chunks:
-            # These are the text before the first medium, and the beginning of the medium. If the
-            # store fails here, the response is a problem document and not a truncated body.
+            # The first chunk is the text before the first medium, the second is the beginning of
+            # the medium. If the store fails here, the response is a problem document, not a
+            # truncated body.
             first_chunks = [await anext(chunks, b"") for _ in range(2)]
-            await send(start_message(self))
+            await send(build_start_message(self))
             for chunk in first_chunks:
-                await send(body_message(chunk))
-            # Without this, the first chunks would stay in memory until everything is sent.
+                await send(build_body_message(chunk))
+            # Otherwise, the first chunks would stay in memory until everything is sent.
             del first_chunks
             async for chunk in chunks:
-                await send(body_message(chunk))
-        await send(body_message(b"", more=False))
+                await send(build_body_message(chunk))
+        await send(build_body_message(b"", more=False))

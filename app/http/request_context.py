@@ -16,7 +16,7 @@ import structlog
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from app.errors import OverloadedError
-from app.http.problem_types import problem_response
+from app.http.problem_types import build_problem_response
 from app.models.identity import new_id
 from app.services.concurrency.client_disconnects import wait_for_disconnect
 from app.services.quotas.key_quotas import BYTES, QuotaState
@@ -25,7 +25,7 @@ from app.telemetry.metrics import Metrics
 from app.wiring.services import Services
 
 WAIT_SECONDS = 1.0
-"""The time that a request waits for a slot, which is at most the `Retry-After` of the refusal."""
+"""The time for which a request waits for a slot; not longer than the `Retry-After` of the 503."""
 
 _REQUEST_ID = re.compile(rb"[A-Za-z0-9._-]{1,128}\Z")
 _KNOWN_METHODS = frozenset({"GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"})
@@ -39,15 +39,15 @@ _log = structlog.get_logger("pagefault.requests")
 
 @dataclass(slots=True, eq=False)
 class Slot:
-    """The permission of one request to be processed, until the request releases it."""
+    """The permission for one request to be processed. The request releases it at its end."""
 
     on_release: Callable[[], None] | None = None
-    """Frees the slot for another request; `None` if this request does not count."""
+    """Makes the slot available to another request; `None` if this request needs no slot."""
     is_released: bool = False
     """True after `release`. A stream of events releases its slot and continues."""
 
     def release(self) -> None:
-        """Free the slot for another request; further calls have no effect."""
+        """Make the slot available to another request. Further calls have no effect."""
         if not self.is_released and self.on_release is not None:
             self.on_release()
         self.is_released = True
@@ -88,10 +88,11 @@ class Admission:
 
 
 class RequestContextMiddleware:
-    """Middleware that gives each request an id, returned as `X-Request-ID`, and logs its outcome.
+    """Middleware that assigns an id to each request, limits how many run at once, and logs them.
 
-    An `X-Request-ID` of the client is kept if it has only letters, digits and `._-`. The log has
-    the template of the route instead of the path, and no queries, headers or bodies.
+    The id is sent as `X-Request-ID`. An `X-Request-ID` of the client is used if it has only
+    letters, digits and `._-`. The log has the template of the route instead of the path, and no
+    queries, headers or bodies.
 
     Args:
         app: The application.
@@ -110,7 +111,7 @@ class RequestContextMiddleware:
         if scope["type"] == "lifespan":
             await self._app(scope, receive, send)
             return
-        request_id = _request_id(scope)
+        request_id = _choose_request_id(scope)
         scope.setdefault("state", {})["request_id"] = request_id
         if scope["type"] == "websocket":
             await self._run_websocket(scope, receive, send)
@@ -165,18 +166,18 @@ class DisconnectWatcher:
 
     def __init__(self, receive: Receive) -> None:
         self._receive = receive
-        # A message that `wait_for_disconnect` has received for `receive`.
-        self._next: Message | None = None
+        # A message that `wait_for_disconnect` has read, and `receive` will return.
+        self._pending_message: Message | None = None
         # The body may be read at the same time; the lock keeps its chunks in order.
         self._reading = asyncio.Lock()
 
     async def receive(self) -> Message:
         """Return the next ASGI message."""
-        if self._next is None:
+        if self._pending_message is None:
             async with self._reading:
-                if self._next is None:
+                if self._pending_message is None:
                     return await self._receive()
-        message, self._next = self._next, None
+        message, self._pending_message = self._pending_message, None
         return message
 
     async def wait_for_disconnect(self) -> None:
@@ -185,12 +186,12 @@ class DisconnectWatcher:
         If the application has not read the whole body, this waits forever, because the next message
         is a part of the body.
         """
-        while self._next is None or not self._next.get("more_body"):
+        while self._pending_message is None or not self._pending_message.get("more_body"):
             async with self._reading:
                 message = await self._receive()
                 if message["type"] == "http.disconnect":
                     return
-                self._next = message
+                self._pending_message = message
         await asyncio.get_running_loop().create_future()
 
 
@@ -200,13 +201,13 @@ def is_probe(scope: MutableMapping[str, Any]) -> bool:
 
 
 async def _send_overloaded(scope: Scope, receive: Receive, send: Send) -> None:
-    response = problem_response(
+    response = build_problem_response(
         OverloadedError(), instance=scope["path"], request_id=scope["state"]["request_id"]
     )
     await response(scope, receive, send)
 
 
-def _request_id(scope: Scope) -> str:
+def _choose_request_id(scope: Scope) -> str:
     for name, value in scope["headers"]:
         if name == b"x-request-id" and _REQUEST_ID.match(value):
             return str(value.decode())

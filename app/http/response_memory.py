@@ -68,22 +68,22 @@ class BudgetedResponse(Response):
             body = message.pop("body", b"")
             starts = range(0, len(body), PIECE_BYTES)
             pieces = deque(body[start : start + PIECE_BYTES] for start in starts)
-            # Without a reference to the whole body, each piece is freed when it was sent.
+            # Without other references to the whole body, each piece is freed after it was sent.
             del body
             self._response.body = b""
             remaining_bytes = sum(map(len, pieces))
             while pieces:
                 piece = pieces.popleft()
                 remaining_bytes -= len(piece)
-                await send(body_message(piece))
+                await send(build_body_message(piece))
                 reserved.resize(min(reserved.size_bytes, remaining_bytes + PIECE_BYTES))
             # The server waits here until the client has received most of the last piece.
-            await send(body_message(b"", more=False))
+            await send(build_body_message(b"", more=False))
 
         return send_in_pieces
 
 
-def start_message(response: Response) -> Message:
+def build_start_message(response: Response) -> Message:
     """Return the ASGI message with the status and headers of a response."""
     return {
         "type": "http.response.start",
@@ -92,25 +92,27 @@ def start_message(response: Response) -> Message:
     }
 
 
-def body_message(body: bytes, *, more: bool = True) -> Message:
+def build_body_message(body: bytes, *, more: bool = True) -> Message:
     """Return the ASGI message with a piece of a body; `more` is False for the last one."""
     return {"type": "http.response.body", "body": body, "more_body": more}
 
 
 def reserve_response_memory(response: Response) -> Response:
-    """Return a response that reserves its memory when it is sent, if its body is long."""
+    """Wrap a response with a long body, so that its memory is reserved while it is sent."""
     body = getattr(response, "body", b"")
     return BudgetedResponse(response) if len(body) > FREE_BYTES else response
 
 
-def response_with_memory(make: Callable[[], Response], reserved: ResponseMemory | None) -> Response:
-    """Return a response that releases memory after it was sent.
+def build_response_with_memory(
+    make: Callable[[], Response], reserved: ResponseMemory | None
+) -> Response:
+    """Build a response that releases memory after it was sent.
 
-    If the response cannot be made, the memory is released immediately.
+    If building it fails, the memory is released immediately.
 
     Args:
-        make: Makes the response.
-        reserved: The memory that was reserved for the content, if any was.
+        make: Builds the response.
+        reserved: The memory that was reserved for the content, or `None`.
     """
     if reserved is None:
         return make()
@@ -126,9 +128,9 @@ def watch_reader(scope: Scope, reserved: ReservedMemory, send: Send) -> Iterator
     """Watch how fast a client receives a response. If memory is short, slow clients are aborted.
 
     Yields:
-        A `send` that counts the bytes that the client receives, and the time that they wait.
+        A `send` that counts the bytes that the client receives, and the time for which they wait.
     """
-    # Only the server of `app.server` offers `abort`; others have timeouts.
+    # Only the server in `app.server` adds `abort` to the state; other servers have timeouts.
     abort = scope["state"].get("abort", lambda: None)
     with find_response_budget(scope).reading(reserved, abort) as reader:
 

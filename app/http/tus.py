@@ -1,7 +1,7 @@
 """Parse and write the headers of the resumable upload protocol tus 1.0.0.
 
 Source: https://tus.io/protocols/resumable-upload, the core protocol and the extensions creation,
-expiration, checksum and termination. This module returns only values that it has checked.
+expiration, checksum and termination. All values from headers are checked here.
 """
 
 import base64
@@ -24,6 +24,7 @@ from app.services.uploads.uploads import UploadDraft, UploadPiece
 from pagefault_dialects.errors import Fault, InvalidPayloadError
 
 PATH: Final = "/api/uploads"
+"""The path of the upload routes."""
 VERSION: Final = "1.0.0"
 TusVersion = TypeAliasType(
     "TusVersion", Annotated[str, Field(json_schema_extra={"enum": [VERSION]})]
@@ -50,7 +51,7 @@ ALGORITHMS: Final = ",".join(_DIGEST_BYTES)
 
 _NUMBER = re.compile(r"[0-9]+\Z")
 _MAX_METADATA_CHARS = 4_096
-_KEY = re.compile(r"[!-+\--~]+\Z")
+_METADATA_KEY = re.compile(r"[!-+\--~]+\Z")
 _NAME_KEYS = ("filename", "name")
 _TYPE_KEYS = ("filetype", "type", "mimeType")
 _ALIAS_KEYS = ("alias",)
@@ -79,11 +80,11 @@ class TusMiddleware:
                     message["headers"].append((b"tus-version", VERSION.encode()))
             await send(message)
 
-        # A copy of the scope, because the server still needs the real method, for example for HEAD.
-        await self._app({**scope, "method": _overridden_method(scope)}, receive, send_with_version)
+        # The scope is copied, because the server still needs the real method, for example for HEAD.
+        await self._app({**scope, "method": _find_method(scope)}, receive, send_with_version)
 
 
-def _overridden_method(scope: Scope) -> str:
+def _find_method(scope: Scope) -> str:
     for name, value in scope["headers"]:
         if name == b"x-http-method-override":
             return str(value.decode("latin-1").strip().upper())
@@ -91,7 +92,7 @@ def _overridden_method(scope: Scope) -> str:
 
 
 async def require_version(request: Request, _: ProjectDep) -> None:
-    """Raise TusVersionError if the request does not have this version of the protocol."""
+    """Raise TusVersionError if the request does not name version 1.0.0 of the protocol."""
     if request.headers.getlist("tus-resumable") != [VERSION]:
         raise TusVersionError
 
@@ -115,9 +116,9 @@ async def read_draft(request: Request) -> UploadDraft:
     return UploadDraft(
         length_bytes,
         metadata,
-        _first_text(values, _NAME_KEYS),
-        _first_text(values, _TYPE_KEYS),
-        _first_text(values, _ALIAS_KEYS),
+        _find_text(values, _NAME_KEYS),
+        _find_text(values, _TYPE_KEYS),
+        _find_text(values, _ALIAS_KEYS),
     )
 
 
@@ -148,8 +149,8 @@ def parse_metadata(text: str) -> dict[str, bytes]:
     """Return the values in `Upload-Metadata` by key.
 
     Raises:
-        MalformedRequestError: The header is longer than 4 KiB, or not unique keys with base64
-            values.
+        MalformedRequestError: The header is longer than 4 KiB, a key is invalid or repeated, or a
+            value is not base64.
     """
     if len(text) > _MAX_METADATA_CHARS:
         raise MalformedRequestError(
@@ -158,12 +159,12 @@ def parse_metadata(text: str) -> dict[str, bytes]:
     values: dict[str, bytes] = {}
     for pair in text.split(",") if text else ():
         key, _, value = pair.strip().partition(" ")
-        if not _KEY.match(key) or key in values:
-            raise _unreadable_metadata()
+        if not _METADATA_KEY.match(key) or key in values:
+            raise _build_metadata_error()
         try:
             values[key] = base64.b64decode(value, validate=True)
         except ValueError as exc:
-            raise _unreadable_metadata() from exc
+            raise _build_metadata_error() from exc
     return values
 
 
@@ -184,8 +185,8 @@ def parse_checksum(text: str) -> Checksum:
     )
 
 
-def progress_headers(upload: ResumableUpload) -> dict[str, str]:
-    """Return the headers of an upload's offset, expiry and resource."""
+def build_progress_headers(upload: ResumableUpload) -> dict[str, str]:
+    """Return the headers with the offset, the expiry and the resource of an upload."""
     headers = {
         "Upload-Offset": str(upload.received_bytes),
         # An HTTP-date (RFC 9110 §5.6.7), which has no fractions of a second.
@@ -196,10 +197,10 @@ def progress_headers(upload: ResumableUpload) -> dict[str, str]:
     return headers
 
 
-def state_headers(upload: ResumableUpload) -> dict[str, str]:
-    """Return all headers of an upload, for clients that resume it."""
+def build_state_headers(upload: ResumableUpload) -> dict[str, str]:
+    """Return the headers with the whole state of an upload, for clients that resume it."""
     headers = {
-        **progress_headers(upload),
+        **build_progress_headers(upload),
         "Upload-Length": str(upload.length_bytes),
         "Cache-Control": "no-store",
     }
@@ -211,7 +212,7 @@ def state_headers(upload: ResumableUpload) -> dict[str, str]:
 def _check_query(request: Request) -> None:
     """Raise InvalidPayloadError if the query has a parameter of `POST /api/resources`.
 
-    Other parameters are ignored.
+    Such a client expects the parameter to have an effect. Other parameters are ignored.
     """
     for name in (*_ALIAS_KEYS, _NAME_KEYS[0]):
         value = request.query_params.get(name)
@@ -232,18 +233,18 @@ def _parse_byte_header(request: Request, name: str) -> int:
     return parse_byte_count(values[0])
 
 
-def _first_text(values: dict[str, bytes], keys: tuple[str, ...]) -> str | None:
-    """Return the text of the first of these keys that has a value."""
+def _find_text(values: dict[str, bytes], keys: tuple[str, ...]) -> str | None:
+    """Return the value of the first of these keys that has one, as text."""
     for key in keys:
         if values.get(key):
             try:
                 return values[key].decode()
             except UnicodeDecodeError as exc:
-                raise _unreadable_metadata() from exc
+                raise _build_metadata_error() from exc
     return None
 
 
-def _unreadable_metadata() -> MalformedRequestError:
+def _build_metadata_error() -> MalformedRequestError:
     return MalformedRequestError(
         "Upload-Metadata cannot be read: send `key <base64>` pairs, separated by commas, each key "
         "once, names and types in UTF-8."

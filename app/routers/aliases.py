@@ -9,10 +9,14 @@ from app.errors import ConflictError, InvalidCursorError, NotFoundError, Precond
 from app.http.api_requests import ApiRequestDep
 from app.http.api_route import ApiRoute
 from app.http.dependencies import service
-from app.http.openapi_operations import json_body
+from app.http.openapi_operations import describe_json_body
 from app.http.parameters import CursorQuery, IfMatchHeader, LimitQuery
-from app.http.problem_types import BODY_ERRORS, problem_responses, responses_of_reads
-from app.http.record_responses import list_response, record_response, written_response
+from app.http.problem_types import BODY_ERRORS, describe_errors, describe_read_responses
+from app.http.record_responses import (
+    build_list_response,
+    build_record_response,
+    build_written_response,
+)
 from app.services.resources.aliases import Aliases
 from app.wire.resources import AliasDraft, AliasPage, AliasRecord, encode_alias
 from pagefault_dialects.errors import InvalidPayloadError
@@ -38,7 +42,7 @@ IfNoneMatchHeader = Annotated[
 @router.get(
     "",
     response_model=AliasPage,
-    responses=responses_of_reads(InvalidCursorError, InvalidPayloadError),
+    responses=describe_read_responses(InvalidCursorError, InvalidPayloadError),
 )
 async def list_aliases(
     api_request: ApiRequestDep,
@@ -47,17 +51,19 @@ async def list_aliases(
     limit: LimitQuery = 50,
     cursor: CursorQuery = None,
 ) -> Response:
-    """List aliases with the resources they name, newest first."""
-    listed, next_cursor = await aliases.list(
+    """List aliases with their resources, newest first."""
+    stored, next_cursor = await aliases.list(
         api_request.project_id, uri=uri, cursor=cursor, limit=limit
     )
-    return list_response(api_request.request, map(encode_alias, listed), next_cursor)
+    return build_list_response(api_request.request, map(encode_alias, stored), next_cursor)
 
 
-@router.get("/{alias}", response_model=AliasRecord, responses=responses_of_reads(NotFoundError))
+@router.get(
+    "/{alias}", response_model=AliasRecord, responses=describe_read_responses(NotFoundError)
+)
 async def get_alias(api_request: ApiRequestDep, aliases: AliasesDep, alias: AliasPath) -> Response:
     """Read the resource of an alias, with its descriptor."""
-    return record_response(
+    return build_record_response(
         api_request.request, encode_alias(await aliases.get(api_request.project_id, alias))
     )
 
@@ -66,10 +72,10 @@ async def get_alias(api_request: ApiRequestDep, aliases: AliasesDep, alias: Alia
     "/{alias}",
     response_model=AliasRecord,
     status_code=201,
-    openapi_extra=json_body(AliasDraft),
+    openapi_extra=describe_json_body(AliasDraft),
     responses={
         200: {"model": AliasRecord, "description": "The alias existed before."},
-        **problem_responses(ConflictError, PreconditionFailedError, *BODY_ERRORS),
+        **describe_errors(ConflictError, PreconditionFailedError, *BODY_ERRORS),
     },
 )
 async def put_alias(
@@ -84,15 +90,15 @@ async def put_alias(
     The same request again changes nothing. If the alias names another resource, the response is a
     409, unless `If-Match` has the ETag of the alias. Existing attachments keep their resource.
     """
-    draft = await api_request.model(AliasDraft)
+    draft = await api_request.read_model(AliasDraft)
     written, is_new = await aliases.put(
         api_request.project_id,
         alias,
         draft.uri,
-        condition=api_request.condition(),
+        condition=api_request.make_write_check(),
         replaces_version=if_match is not None,
     )
-    return written_response(
+    return build_written_response(
         api_request.request,
         encode_alias(written),
         path=f"/api/aliases/{quote(alias, safe='')}",
@@ -101,7 +107,7 @@ async def put_alias(
 
 
 @router.delete(
-    "/{alias}", status_code=204, responses=problem_responses(NotFoundError, PreconditionFailedError)
+    "/{alias}", status_code=204, responses=describe_errors(NotFoundError, PreconditionFailedError)
 )
 async def delete_alias(
     api_request: ApiRequestDep,
@@ -109,5 +115,5 @@ async def delete_alias(
     alias: AliasPath,
     if_match: IfMatchHeader = None,
 ) -> None:
-    """Remove an alias. The resource and the interactions that were written with it stay."""
-    await aliases.delete(api_request.project_id, alias, condition=api_request.condition())
+    """Remove an alias. The resource, and interactions that were written with the alias, stay."""
+    await aliases.delete(api_request.project_id, alias, condition=api_request.make_write_check())

@@ -1,4 +1,4 @@
-"""`/api/blobs`: stored bytes at an address that has their SHA-256."""
+"""`/api/blobs`: stored bytes, addressed by their SHA-256."""
 
 import re
 from typing import Annotated
@@ -8,7 +8,7 @@ from fastapi import APIRouter, Depends, Path, Query, Response
 from app.errors import NotFoundError, RangeNotSatisfiableError
 from app.http.api_requests import ApiRequestDep
 from app.http.api_route import ApiRoute
-from app.http.content_response import content_response, resource_content
+from app.http.content_response import build_content_response, build_resource_content
 from app.http.dependencies import service
 from app.http.openapi_operations import (
     CONTENT_HEADERS,
@@ -18,7 +18,7 @@ from app.http.openapi_operations import (
     RANGES_RESPONSE,
 )
 from app.http.parameters import FilenameQuery
-from app.http.problem_types import responses_of_reads
+from app.http.problem_types import describe_read_responses
 from app.services.access.published_content import PublishedContent
 from app.services.resources.content_sources import ContentSources
 from app.services.resources.resources import Resources
@@ -43,7 +43,7 @@ AddressPath = Annotated[
         200: {"description": "All bytes.", **FILE_RESPONSE},
         206: RANGES_RESPONSE,
         307: {"description": "The address of the bytes, if the store sends them."},
-        **responses_of_reads(NotFoundError, RangeNotSatisfiableError),
+        **describe_read_responses(NotFoundError, RangeNotSatisfiableError),
     },
 )
 @router.head(
@@ -53,7 +53,7 @@ AddressPath = Annotated[
     openapi_extra={"parameters": [*CONTENT_REQUEST_HEADERS]},
     responses={
         200: {"description": "The headers of all bytes.", "headers": CONTENT_HEADERS},
-        **responses_of_reads(NotFoundError),
+        **describe_read_responses(NotFoundError),
     },
 )
 async def get_blob(
@@ -65,20 +65,21 @@ async def get_blob(
     download: Annotated[bool, Query(description="Send the bytes as an attachment.")] = False,
     filename: FilenameQuery = None,
 ) -> Response:
-    """Read the bytes with this digest, if the project has a resource with them.
+    """Read the bytes with this digest.
 
-    The type and the file name are those of the first such resource. A client can compute the
-    address before the upload. Without a resource with these bytes, the response is a 404.
+    The type and the file name are those of the project's first resource with these bytes. If the
+    project has no such resource, the response is a 404. A client can compute the address before the
+    upload.
     """
     match = _ADDRESS.match(address)
     if match is None:
         raise NotFoundError("blob", detail=_ADDRESS_SYNTAX)
     resource = await resources.get_by_digest(api_request.project_id, match[1])
     source = sources.make_source(api_request.project_id, resource.digest)
-    return content_response(
+    return build_content_response(
         api_request.request.headers,
         api_request.request.method,
-        resource_content(resource, "attachment" if download else "inline", filename),
+        build_resource_content(resource, "attachment" if download else "inline", filename),
         open_range=source.open,
         source=source,
         resource_policy=published.resource_policy,

@@ -1,4 +1,4 @@
-"""`/api/sessions/{session_id}/history`: append what is new in a whole conversation."""
+"""`/api/sessions/{session_id}/history`: append the new entries of a whole conversation."""
 
 from typing import Annotated, Literal
 
@@ -8,11 +8,11 @@ from app.errors import ConflictError
 from app.http.api_requests import ApiRequestDep
 from app.http.api_route import ApiRoute
 from app.http.dependencies import service
-from app.http.openapi_operations import json_body
+from app.http.openapi_operations import describe_json_body
 from app.http.parameters import SessionIdPath
-from app.http.problem_types import BODY_ERRORS, problem_responses
+from app.http.problem_types import BODY_ERRORS, describe_errors
 from app.http.render_queries import SessionOptionsQuery, SinceQuery
-from app.http.rendered_responses import rendered_response
+from app.http.rendered_responses import build_rendered_response
 from app.services.agents.conversation_puts import ConversationPuts, ConversationQuery
 from app.services.agents.conversation_units import join_lines
 from app.services.renders.queries import RenderQuery
@@ -34,10 +34,10 @@ _JSON_LINES_TYPES = frozenset(
 @router.put(
     "",
     response_model=HistoryReceipt,
-    openapi_extra=json_body(Conversation),
-    responses=problem_responses(ConflictError, *BODY_ERRORS),
+    openapi_extra=describe_json_body(Conversation),
+    responses=describe_errors(ConflictError, *BODY_ERRORS),
 )
-async def put_history(  # noqa: PLR0913, PLR0917 - one for each parameter of the address
+async def put_history(  # noqa: PLR0913, PLR0917 - the parameters of the query
     api_request: ApiRequestDep,
     puts: ConversationPutsDep,
     session_id: SessionIdPath,
@@ -68,10 +68,9 @@ async def put_history(  # noqa: PLR0913, PLR0917 - one for each parameter of the
     """Append the entries of this conversation that the session does not have yet.
 
     The body is a request to any provider, a list of messages, a response, or a transcript, whose
-    lines may be sent as `application/x-ndjson`. Its messages are compared with the stored ones,
-    without ids, times, usage and cache markers, and the new ones are appended in one transaction.
-    Later renderings use the newest system prompt, tools and model. The same body again appends
-    nothing.
+    lines may be sent as `application/x-ndjson`. Its messages are compared with the stored messages,
+    without ids, times, usage and cache markers. New messages are appended in one transaction. Later
+    renderings use the newest system prompt, tools and model. The same body again appends nothing.
     """
     if (on_divergence == "fork") != (fork_id is not None):
         raise InvalidPayloadError(
@@ -82,11 +81,11 @@ async def put_history(  # noqa: PLR0913, PLR0917 - one for each parameter of the
     content_type = (
         api_request.request.headers.get("content-type", "").partition(";")[0].strip().lower()
     )
-    has_lines = content_type in _JSON_LINES_TYPES
+    is_json_lines = content_type in _JSON_LINES_TYPES
     body = await puts.put(
         api_request.project_id,
         session_id,
-        join_lines(api_request.body()) if has_lines else api_request.json_body(),
+        join_lines(api_request.stream_body()) if is_json_lines else api_request.stream_json(),
         ConversationQuery(expected_seq, fork_id, rendering, since),
     )
-    return rendered_response(api_request.request, body)
+    return build_rendered_response(api_request.request, body)

@@ -1,9 +1,9 @@
-"""Streams of events: as server-sent events, over WebSockets, and tickets to open them in browsers.
+"""Streams of events, as server-sent events and over WebSockets, and tickets to open them.
 
-Over a WebSocket the client sends `{"after": seq}` to get the events after this number. It may send
+Over a WebSocket, the client sends `{"after": seq}` to get the events after this number. It may send
 such a message at any time. If it sends no message in the first second, or `{}`, it gets the events
-since the handshake. The service sends `{event, id, data}` as text, with the values of server-sent
-events.
+since the handshake. The service sends each event as the text `{event, id, data}`, with the same
+values as in server-sent events.
 """
 
 import asyncio
@@ -20,8 +20,8 @@ from fastapi.sse import format_sse_event
 from msgspec import Meta, MsgspecError, Struct
 
 from app.errors import NotFoundError, OverloadedError, StreamLimitError
-from app.http.api_route import ApiRoute, QueryNames, check_query, query_names
-from app.http.dependencies import BearerDep, caller_by_key, service
+from app.http.api_route import ApiRoute, QueryNames, check_query, find_query_names
+from app.http.dependencies import BearerDep, authenticate_caller, service
 from app.http.event_streams import (
     LARGEST_POSITION,
     AfterQuery,
@@ -32,7 +32,7 @@ from app.http.event_streams import (
     TicketQuery,
     authorise_caller,
 )
-from app.http.problem_types import problem_responses
+from app.http.problem_types import describe_errors
 from app.models.identity import utc_now
 from app.services.access.callers import Caller, LinkSigner
 from app.services.concurrency.background import run_beside
@@ -50,9 +50,9 @@ LinkSignerDep = Annotated[LinkSigner, Depends(service(LinkSigner))]
 
 _RETRY_MILLISECONDS = 1_000
 _TICKET_SECONDS = 60
-# The cached events and their keys take at most 2 MiB.
+# Small events are encoded once for all listeners, and cached. The cache has at most 2 MiB.
 _MAX_CACHED_EVENTS = 64
-_MAX_SHARED_BYTES = 16 * 1024
+_MAX_SMALL_BYTES = 16 * 1024
 
 _STREAM_RESPONSES: dict[int | str, dict[str, Any]] = {
     200: {
@@ -61,7 +61,7 @@ _STREAM_RESPONSES: dict[int | str, dict[str, Any]] = {
         "Two kinds of blocks have no `data`, so clients do not report them: the first block, whose "
         "`id` and `retry` are for reconnecting, and comments, which keep the connection open.",
     },
-    **problem_responses(InvalidPayloadError, OverloadedError, StreamLimitError),
+    **describe_errors(InvalidPayloadError, OverloadedError, StreamLimitError),
 }
 
 
@@ -70,10 +70,10 @@ async def stream_events(stream: ProjectStreamDep) -> Response:
     """Listen to all writes to the project, as server-sent events.
 
     `id` is the event's number in the project's log: 1, 2, 3 … in the order of the commits. A client
-    that resumes after the last number it has received misses no event and gets none twice. An event
-    `reset` says that this was not possible, and that the client has to load its state again.
+    that resumes after the last number that it has received gets each later event once. If these
+    events are not stored any more, it gets the event `reset`, and has to load its state again.
     """
-    return EventStreamResponse(_event_blocks(stream))
+    return EventStreamResponse(_yield_blocks(stream))
 
 
 @router.get("/sessions/{session_id}/events", response_class=Response, responses=_STREAM_RESPONSES)
@@ -83,7 +83,7 @@ async def stream_session_events(stream: SessionStreamDep) -> Response:
     `id` is the session's `seq`, the same as in its history: read the history, then listen `after`
     its last `seq`. The session does not have to exist yet.
     """
-    return EventStreamResponse(_event_blocks(stream))
+    return EventStreamResponse(_yield_blocks(stream))
 
 
 @router.post(
@@ -92,12 +92,12 @@ async def stream_session_events(stream: SessionStreamDep) -> Response:
     response_model=EventTicket,
 )
 async def create_event_ticket(request: Request, _: BearerDep, signer: LinkSignerDep) -> Response:
-    """Create a ticket for opening a stream, for browsers, whose EventSource sends no headers.
+    """Create a ticket with which a browser opens a stream, because EventSource sends no headers.
 
-    The ticket is valid for a minute and permits nothing else. Streams that were opened with it
+    The ticket is valid for a minute, and only for streams. Streams that were opened with it
     continue after this minute, until the key is revoked.
     """
-    caller = await caller_by_key(request)
+    caller = await authenticate_caller(request)
     expires_at = utc_now().replace(microsecond=0) + timedelta(seconds=_TICKET_SECONDS)
     ticket = EventTicket(
         ticket=signer.sign_ticket(caller, expires_at),
@@ -111,10 +111,10 @@ async def create_event_ticket(request: Request, _: BearerDep, signer: LinkSigner
     )
 
 
-async def _event_blocks(stream: EventStream) -> AsyncGenerator[Iterable[bytes], None]:
+async def _yield_blocks(stream: EventStream) -> AsyncGenerator[Iterable[bytes], None]:
     """Yield the first block of a stream, and then the bytes of each batch of events."""
-    # A client that is disconnected before the first event resumes from the id of this block. A
-    # stream that begins with a reset has no position to resume from.
+    # A client that is disconnected before the first event resumes after the id of this block. If a
+    # stream begins with a reset, there is no position to resume from.
     event_id = None if stream.start.is_reset else str(stream.start.position)
     yield [format_sse_event(id=event_id, retry=_RETRY_MILLISECONDS)]
     async with aclosing(stream.batches()) as batches:
@@ -123,14 +123,14 @@ async def _event_blocks(stream: EventStream) -> AsyncGenerator[Iterable[bytes], 
 
 
 def _encode_batch(batch: Sequence[EventItem]) -> Iterator[bytes]:
-    """Yield the bytes of events: successive small events joined, large ones in slices.
+    """Yield the bytes of events. Successive small events are joined, and large events are sliced.
 
-    A connection buffers each yielded object whole, so slices limit its memory. The data of an event
-    are not copied for each listener.
+    A connection buffers one yielded object, so slices limit its memory. The data of an event are
+    not copied for each listener.
     """
     small: list[bytes] = []
     for item in batch:
-        if len(item.data) <= _MAX_SHARED_BYTES:
+        if len(item.data) <= _MAX_SMALL_BYTES:
             small.append(_encode_event(item.type, item.data, item.position))
             continue
         if small:
@@ -146,8 +146,8 @@ def _encode_large_event(item: EventItem) -> Iterator[bytes]:
     head, tail = _split_event(item.type, item.position)
     yield head
     # JSON text has no line ends, so the data is a single line.
-    for start in range(0, len(item.data), _MAX_SHARED_BYTES):
-        yield item.data[start : start + _MAX_SHARED_BYTES]
+    for start in range(0, len(item.data), _MAX_SMALL_BYTES):
+        yield item.data[start : start + _MAX_SMALL_BYTES]
     yield tail
 
 
@@ -183,7 +183,7 @@ _REQUEST_DECODER = msgspec.json.Decoder(_StreamRequest)
 
 async def check_socket_query(websocket: WebSocket) -> None:
     """Check the query names of a WebSocket; see `check_query`."""
-    await check_query(QueryNames(query_names(websocket.scope["route"].dependant)), websocket)
+    await check_query(QueryNames(find_query_names(websocket.scope["route"].dependant)), websocket)
 
 
 @router.websocket("/sessions/{session_id}/ws", dependencies=[Depends(check_socket_query)])
@@ -196,8 +196,9 @@ async def listen_to_session(
 ) -> None:
     """Send the events of a session until the client disconnects.
 
-    After an invalid message the service closes the connection with 1007. If the stream ends, since
-    the client reads too slowly, its key was revoked or the service stops, the code is 1013.
+    After an invalid message, the service closes the connection with the code 1007. If the stream
+    ends, because the client reads too slowly, its key was revoked or the service stops, the code is
+    1013.
     """
     if not CLIENT_ID.match(session_id):
         raise NotFoundError("session")
@@ -208,9 +209,10 @@ async def listen_to_session(
 
 
 class _SocketStream:
-    """Sends the events after the position that the client of a WebSocket has requested last.
+    """Sends events over a WebSocket, from the position that the client has requested last.
 
-    Two tasks share an object: `receive` reads the messages of the client, and `run` sends events.
+    Two tasks use the same object: `receive` reads the messages of the client, and `run` sends
+    events.
     """
 
     def __init__(
@@ -223,7 +225,7 @@ class _SocketStream:
         self._position: int | None = None
         self._requested: asyncio.Queue[int | None] = asyncio.Queue(1)
         self._is_open = asyncio.Event()
-        # Set while a requested position is queued, and after the last message of the client.
+        # Set while a request is queued, and always after the last message of the client.
         self._has_request = asyncio.Event()
         self._is_input_over = self._is_disconnected = False
 
@@ -271,7 +273,7 @@ class _SocketStream:
             after, is_first = position, False
 
     async def _open(self) -> None:
-        """Accept the handshake, unless that is done.
+        """Accept the handshake, unless it was accepted before.
 
         The stream is open already, so the client gets the events of all writes after the handshake.
         """
@@ -314,7 +316,7 @@ class _SocketStream:
         """Send the events of a stream, and keep the position of the last one."""
         async with aclosing(stream.items()) as items:
             async for item in items:
-                await self._websocket.send_text(_frame(item))
+                await self._websocket.send_text(_encode_frame(item))
                 self._position = item.position
 
     async def _close(self, code: int, reason: str) -> None:
@@ -322,7 +324,7 @@ class _SocketStream:
             await self._websocket.close(code, reason)
 
 
-def _frame(item: EventItem) -> str:
-    """Return the message of an event for a WebSocket. Its data are JSON already."""
+def _encode_frame(item: EventItem) -> str:
+    """Return an event as the text that is sent over a WebSocket."""
     name = json_text(item.type)
     return f'{{"event":{name},"id":{item.position},"data":{item.data.decode()}}}'

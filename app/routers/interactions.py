@@ -14,7 +14,7 @@ from app.errors import (
 from app.http.api_requests import ApiRequestDep
 from app.http.api_route import ApiRoute
 from app.http.dependencies import service
-from app.http.openapi_operations import json_body
+from app.http.openapi_operations import describe_json_body
 from app.http.parameters import (
     CursorQuery,
     IdempotencyKeyHeader,
@@ -22,8 +22,12 @@ from app.http.parameters import (
     LimitQuery,
     SessionIdPath,
 )
-from app.http.problem_types import BODY_ERRORS, problem_responses, responses_of_reads
-from app.http.record_responses import list_response, record_response, written_response
+from app.http.problem_types import BODY_ERRORS, describe_errors, describe_read_responses
+from app.http.record_responses import (
+    build_list_response,
+    build_record_response,
+    build_written_response,
+)
 from app.models.interaction import ChatMessage
 from app.models.stored_interaction import InputKind
 from app.services.sessions.interaction_requests import InteractionDraft
@@ -47,10 +51,10 @@ AttachmentsQuery = Annotated[
     "",
     response_model=InteractionRecord,
     status_code=201,
-    openapi_extra=json_body(InteractionDraft),
+    openapi_extra=describe_json_body(InteractionDraft),
     responses={
         200: {"model": InteractionRecord, "description": "The same request was stored before."},
-        **problem_responses(NotFoundError, ConflictError, MissingAttachmentError, *BODY_ERRORS),
+        **describe_errors(NotFoundError, ConflictError, MissingAttachmentError, *BODY_ERRORS),
     },
 )
 async def create_interaction(
@@ -70,14 +74,14 @@ async def create_interaction(
     created = await interactions.create(
         api_request.project_id,
         session_id,
-        api_request.json_body(),
+        api_request.stream_json(),
         idempotency_key=idempotency_key,
         accepts_unknown=attachments == "any",
     )
     stored = created.interaction
-    return written_response(
+    return build_written_response(
         api_request.request,
-        _record(created),
+        _encode_record(created),
         path=f"/api/sessions/{session_id}/interactions/{stored.interaction_id}",
         is_new=created.is_new,
     )
@@ -86,7 +90,7 @@ async def create_interaction(
 @router.get(
     "",
     response_model=InteractionPage,
-    responses=responses_of_reads(InvalidCursorError, NotFoundError, InvalidPayloadError),
+    responses=describe_read_responses(InvalidCursorError, NotFoundError, InvalidPayloadError),
 )
 async def list_interactions(
     api_request: ApiRequestDep,
@@ -102,13 +106,13 @@ async def list_interactions(
     listed, next_cursor = await interactions.list(
         api_request.project_id, session_id, input_kind=input_kind, cursor=cursor, limit=limit
     )
-    return list_response(api_request.request, map(_record, listed), next_cursor)
+    return build_list_response(api_request.request, map(_encode_record, listed), next_cursor)
 
 
 @router.get(
     "/{interaction_id}",
     response_model=InteractionRecord,
-    responses=responses_of_reads(NotFoundError, InvalidPayloadError),
+    responses=describe_read_responses(NotFoundError, InvalidPayloadError),
 )
 async def get_interaction(
     api_request: ApiRequestDep,
@@ -117,26 +121,24 @@ async def get_interaction(
     interaction_id: str,
 ) -> Response:
     """Read an interaction, with its output if it has one."""
-    return record_response(
+    return build_record_response(
         api_request.request,
-        _record(await interactions.get(api_request.project_id, session_id, interaction_id)),
+        _encode_record(await interactions.get(api_request.project_id, session_id, interaction_id)),
     )
 
 
 @router.put(
     "/{interaction_id}/output",
     response_model=InteractionRecord,
-    openapi_extra=json_body(ChatMessage),
-    responses=problem_responses(
-        NotFoundError, ConflictError, PreconditionFailedError, *BODY_ERRORS
-    ),
+    openapi_extra=describe_json_body(ChatMessage),
+    responses=describe_errors(NotFoundError, ConflictError, PreconditionFailedError, *BODY_ERRORS),
 )
 async def set_interaction_output(
     api_request: ApiRequestDep,
     interactions: InteractionsDep,
     session_id: SessionIdPath,
     interaction_id: str,
-    if_match: IfMatchHeader = None,  # Documents the header, which `condition` reads.
+    if_match: IfMatchHeader = None,
 ) -> Response:
     """Set the output of an interaction. The same output again changes nothing, another is a 409.
 
@@ -146,12 +148,14 @@ async def set_interaction_output(
         api_request.project_id,
         session_id,
         interaction_id,
-        api_request.json_body(),
-        condition=api_request.condition(),
+        api_request.stream_json(),
+        condition=api_request.make_write_check(),
     )
     path = f"/api/sessions/{session_id}/interactions/{interaction_id}"
-    return written_response(api_request.request, _record(updated), path=path, is_new=False)
+    return build_written_response(
+        api_request.request, _encode_record(updated), path=path, is_new=False
+    )
 
 
-def _record(attached: InteractionWithAttachments) -> bytes:
+def _encode_record(attached: InteractionWithAttachments) -> bytes:
     return encode_interaction(attached.interaction, attached.attachments)

@@ -8,9 +8,9 @@ from fastapi import APIRouter, Depends, Path, Query, Response
 from app.errors import ConflictError, InvalidCursorError, NotFoundError
 from app.http.api_requests import ApiRequestDep
 from app.http.api_route import ApiRoute
-from app.http.conditions import strong_etag
+from app.http.conditions import make_strong_etag
 from app.http.dependencies import service
-from app.http.openapi_operations import json_body
+from app.http.openapi_operations import describe_json_body
 from app.http.parameters import (
     LARGEST_SEQ,
     AfterSeqQuery,
@@ -19,15 +19,20 @@ from app.http.parameters import (
     LimitQuery,
     SessionIdPath,
 )
-from app.http.problem_types import BODY_ERRORS, RECORD_ERRORS, problem_responses, responses_of_reads
-from app.http.record_responses import (
-    list_body_response,
-    next_link,
-    record_response,
-    written_response,
+from app.http.problem_types import (
+    BODY_ERRORS,
+    RECORD_ERRORS,
+    describe_errors,
+    describe_read_responses,
 )
-from app.http.rendered_responses import rendered_response
-from app.http.response_memory import response_with_memory
+from app.http.record_responses import (
+    build_list_body_response,
+    build_next_link,
+    build_record_response,
+    build_written_response,
+)
+from app.http.rendered_responses import build_rendered_response
+from app.http.response_memory import build_response_with_memory
 from app.services.sessions.history import History
 from app.services.sessions.message_requests import HistoryMessageDraft
 from app.services.sessions.messages import SessionMessages
@@ -60,7 +65,7 @@ HistoryMediaQuery = Annotated[
 @router.get(
     "",
     response_model=MessagePage,
-    responses=responses_of_reads(
+    responses=describe_read_responses(
         InvalidCursorError, NotFoundError, PayloadTooLargeError, InvalidPayloadError
     ),
 )
@@ -83,15 +88,16 @@ async def list_messages(
         body, next_cursor = await history.list_inline(
             api_request.project_id, session_id, cursor=cursor, after_seq=after, limit=limit
         )
-        return response_with_memory(
-            lambda: rendered_response(request, body, next_link(request, next_cursor)), body.memory
+        return build_response_with_memory(
+            lambda: build_rendered_response(request, body, build_next_link(request, next_cursor)),
+            body.memory,
         )
     page = await history.list(
         api_request.project_id, session_id, cursor=cursor, after_seq=after, limit=limit
     )
-    return response_with_memory(
-        lambda: list_body_response(
-            request, page.body, page.next_cursor, etag=strong_etag(page.digest)
+    return build_response_with_memory(
+        lambda: build_list_body_response(
+            request, page.body, page.next_cursor, etag=make_strong_etag(page.digest)
         ),
         page.memory,
     )
@@ -101,10 +107,10 @@ async def list_messages(
     "",
     response_model=HistoryMessage,
     status_code=201,
-    openapi_extra=json_body(HistoryMessageDraft),
+    openapi_extra=describe_json_body(HistoryMessageDraft),
     responses={
         200: {"model": HistoryMessage, "description": "The same message, appended before."},
-        **problem_responses(NotFoundError, ConflictError, *BODY_ERRORS),
+        **describe_errors(NotFoundError, ConflictError, *BODY_ERRORS),
     },
 )
 async def append_message(
@@ -116,25 +122,30 @@ async def append_message(
     """Append a message as an SDK, a framework or a provider writes it, in any of the dialects.
 
     All members are stored. If a message has only `role`, `content`, `name`, `tool_calls` and
-    `tool_call_id`, its entry has these members. Otherwise `message` of the entry is the message,
-    with its `dialect` and `role` beside it. Media of 1,024 bytes or more are moved to the resources
-    and replaced by `@blob:` references. A tool call has one result: the same message with results
-    again returns the stored one, with 200.
+    `tool_call_id`, its entry has these members. Otherwise the entry has the whole message in
+    `message`, and its `dialect` and `role`. Media of 1,024 bytes or more are moved to the resources
+    and replaced by `@blob:` references. A tool call has one result: if the same message with
+    results is sent again, the stored message is returned with 200.
     """
     appended = await messages.append(
-        api_request.project_id, session_id, api_request.json_body(), idempotency_key=idempotency_key
+        api_request.project_id,
+        session_id,
+        api_request.stream_json(),
+        idempotency_key=idempotency_key,
     )
     entry = appended.message
-    return written_response(
+    return build_written_response(
         api_request.request,
         encode_appended_message(entry, appended.warnings),
         path=f"/api/sessions/{session_id}/messages/{entry.seq}",
         is_new=appended.is_new,
-        etag=strong_etag(hashlib.sha256(encode_history_entry(entry)).hexdigest()),
+        etag=make_strong_etag(hashlib.sha256(encode_history_entry(entry)).hexdigest()),
     )
 
 
-@router.get("/{seq}", response_model=HistoryEntry, responses=responses_of_reads(*RECORD_ERRORS))
+@router.get(
+    "/{seq}", response_model=HistoryEntry, responses=describe_read_responses(*RECORD_ERRORS)
+)
 async def get_message(
     api_request: ApiRequestDep,
     history: HistoryDep,
@@ -142,13 +153,13 @@ async def get_message(
     seq: Annotated[int, Path(ge=1, le=LARGEST_SEQ)],
     media: HistoryMediaQuery = "reference",
 ) -> Response:
-    """Read one entry of a session's history by its number, whatever its kind."""
+    """Read one entry of a session's history, of any kind, by its number."""
     if media == "inline":
         body = await history.inline_entry(api_request.project_id, session_id, seq)
-        return response_with_memory(
-            lambda: rendered_response(api_request.request, body), body.memory
+        return build_response_with_memory(
+            lambda: build_rendered_response(api_request.request, body), body.memory
         )
     entry, memory = await history.entry(api_request.project_id, session_id, seq)
-    return response_with_memory(
-        lambda: record_response(api_request.request, encode_history_entry(entry)), memory
+    return build_response_with_memory(
+        lambda: build_record_response(api_request.request, encode_history_entry(entry)), memory
     )

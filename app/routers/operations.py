@@ -8,7 +8,7 @@ from app.errors import StoreFullError, StoreMisconfiguredError, StoreUnavailable
 from app.http.api_route import ApiRoute
 from app.http.dependencies import get_project, service
 from app.http.openapi_operations import PLAIN_TEXT
-from app.http.problem_types import problem_responses
+from app.http.problem_types import describe_errors
 from app.services.events.broker import EventBroker
 from app.stores.blobs.store import BlobStore
 from app.stores.records.records import Records
@@ -26,16 +26,16 @@ MetricsDep = Annotated[Metrics, Depends(service(Metrics))]
 
 @router.get("/healthz")
 async def get_health() -> Health:
-    """Check that the process answers."""
+    """Check that the process responds to requests."""
     return Health(status="ok")
 
 
 @router.get(
     "/readyz",
-    responses=problem_responses(StoreUnavailableError, StoreMisconfiguredError, StoreFullError),
+    responses=describe_errors(StoreUnavailableError, StoreMisconfiguredError, StoreFullError),
 )
 async def get_readiness(records: RecordsDep, blobs: BlobStoreDep, broker: BrokerDep) -> Readiness:
-    """Check that both stores answer; 503 if one does not, 507 if there is no space for a file.
+    """Check that both stores respond: 503 if one does not, 507 if there is no space for a file.
 
     This runs a query and writes a small file, or reads from a bucket.
     """

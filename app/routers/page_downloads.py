@@ -16,7 +16,7 @@ from app.errors import (
 from app.http.api_requests import ApiRequestDep
 from app.http.api_route import ApiRoute
 from app.http.conditions import REVALIDATE
-from app.http.content_response import ContentToSend, content_response
+from app.http.content_response import ContentToSend, build_content_response
 from app.http.dependencies import service
 from app.http.openapi_operations import (
     CONTENT_HEADERS,
@@ -26,7 +26,7 @@ from app.http.openapi_operations import (
     RANGES_RESPONSE,
 )
 from app.http.parameters import LevelQuery, PageIdPath
-from app.http.problem_types import responses_of_reads
+from app.http.problem_types import describe_read_responses
 from app.http.response_memory import BudgetedResponse
 from app.services.access.published_content import PublishedContent
 from app.services.pages.downloads import PageDownloads
@@ -58,7 +58,7 @@ _ERRORS = (
     responses={
         200: {"description": "The file.", **FILE_RESPONSE},
         206: RANGES_RESPONSE,
-        **responses_of_reads(*_ERRORS),
+        **describe_read_responses(*_ERRORS),
     },
 )
 @router.head(
@@ -68,7 +68,7 @@ _ERRORS = (
     openapi_extra={"parameters": [*CONTENT_REQUEST_HEADERS]},
     responses={
         200: {"description": "The headers of the file.", "headers": CONTENT_HEADERS},
-        **responses_of_reads(*_ERRORS),
+        **describe_read_responses(*_ERRORS),
     },
 )
 async def download_page(
@@ -94,7 +94,7 @@ async def download_page(
         cache_control=REVALIDATE,
     )
     try:
-        response = content_response(
+        response = build_content_response(
             api_request.request.headers,
             api_request.request.method,
             content,

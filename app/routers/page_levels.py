@@ -1,4 +1,4 @@
-"""`/api/pages/{page_id}/…`: the content of a page at a level, typed, as blocks or as a message."""
+"""`/api/pages/{page_id}/…`: a page at a level, as typed content, as blocks or as a message."""
 
 from typing import Annotated, Any
 
@@ -12,10 +12,15 @@ from app.http.api_requests import ApiRequestDep
 from app.http.api_route import ApiRoute
 from app.http.bodies import read_small_json
 from app.http.dependencies import service
-from app.http.openapi_operations import json_body, reference
+from app.http.openapi_operations import build_reference, describe_json_body
 from app.http.parameters import LevelQuery, PageIdPath
-from app.http.problem_types import BODY_ERRORS, RECORD_ERRORS, problem_responses, responses_of_reads
-from app.http.rendered_responses import json_response, rendered_response
+from app.http.problem_types import (
+    BODY_ERRORS,
+    RECORD_ERRORS,
+    describe_errors,
+    describe_read_responses,
+)
+from app.http.rendered_responses import build_json_response, build_rendered_response
 from app.services.pages.faults import FaultRequest, PageFaults, read_fault_request
 from app.services.pages.page_reading import PageReading
 from app.services.pages.page_views import BlocksOptions
@@ -62,23 +67,25 @@ async def get_blocks_options(
         Count, Query(description="The number of characters of the text to skip.")
     ] = 0,
 ) -> BlocksOptions:
-    """Return the options of the query for a page as blocks."""
+    """Return the options in the query of a page as blocks."""
     return BlocksOptions(media, detail, max_chars, offset)
 
 
 BlocksOptionsDep = Annotated[BlocksOptions, Depends(get_blocks_options)]
 
 
-def _problem_with_message(
+def _describe_error_with_message(
     error_class: type[PagefaultError], status: int, shape: type[Problem]
 ) -> dict[str, Any]:
     """Return the OpenAPI response of an error that has a tool message for the model."""
-    content = {PROBLEM_MEDIA_TYPE: {"schema": reference(shape)}}
-    return {**problem_responses(error_class)[status], "content": content}
+    content = {PROBLEM_MEDIA_TYPE: {"schema": build_reference(shape)}}
+    return {**describe_errors(error_class)[status], "content": content}
 
 
 @router.get(
-    "/{page_id}/content", response_model=PageContent, responses=responses_of_reads(*RECORD_ERRORS)
+    "/{page_id}/content",
+    response_model=PageContent,
+    responses=describe_read_responses(*RECORD_ERRORS),
 )
 async def get_page_content(
     api_request: ApiRequestDep,
@@ -93,13 +100,13 @@ async def get_page_content(
     unknown, it is null, and never `0.0`.
     """
     content = await reading.content(api_request.project_id, page_id, level, media)
-    return rendered_response(api_request.request, content)
+    return build_rendered_response(api_request.request, content)
 
 
 @router.get(
     "/{page_id}/blocks",
     response_model=PageBlocksRecord,
-    responses=responses_of_reads(*RECORD_ERRORS),
+    responses=describe_read_responses(*RECORD_ERRORS),
 )
 async def get_page_blocks(
     api_request: ApiRequestDep,
@@ -117,17 +124,17 @@ async def get_page_blocks(
     """
     render = reading.json_form if form == "json" else reading.blocks
     blocks = await render(api_request.project_id, page_id, level, options)
-    return rendered_response(api_request.request, blocks)
+    return build_rendered_response(api_request.request, blocks)
 
 
 @router.post(
     "/{page_id}/fault",
     response_model=PageToolMessage,
-    openapi_extra=json_body(FaultRequest, required=False),
+    openapi_extra=describe_json_body(FaultRequest, required=False),
     responses={
-        **problem_responses(ConflictError, *BODY_ERRORS),
-        404: _problem_with_message(NotFoundError, 404, PageFaultProblem),
-        422: _problem_with_message(InvalidPayloadError, 422, PageFaultRefusal),
+        **describe_errors(ConflictError, *BODY_ERRORS),
+        404: _describe_error_with_message(NotFoundError, 404, PageFaultProblem),
+        422: _describe_error_with_message(InvalidPayloadError, 422, PageFaultRefusal),
     },
 )
 async def fault_page(
@@ -138,14 +145,14 @@ async def fault_page(
 ) -> Response:
     """Fault a page in: return the tool message with its content, for the model.
 
-    With `session_id` the message is appended to the session's history; the same `tool_call_id`
-    again returns the same message. A missing page is a 404, and an invalid id or level a 422. Both
-    have a tool message about the error, for the model.
+    With `session_id`, the message is appended to the session's history. If the same `tool_call_id`
+    is sent again, the same message is returned. A missing page is a 404, and an invalid id or level
+    a 422. Both have a tool message about the error, for the model.
     """
     body = await read_small_json(api_request.request, api_request.limits)
     query = read_fault_request(body, page_id, form)
     message = await faults.fault(api_request.project_id, page_id, query)
-    return json_response(api_request.request, message, {})
+    return build_json_response(api_request.request, message, {})
 
 
 odd_ids_router = APIRouter(prefix="/api/pages", include_in_schema=False)

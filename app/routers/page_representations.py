@@ -12,10 +12,15 @@ from app.errors import (
 from app.http.api_requests import ApiRequestDep
 from app.http.api_route import ApiRoute
 from app.http.dependencies import service
-from app.http.openapi_operations import json_body
+from app.http.openapi_operations import describe_json_body
 from app.http.parameters import IfMatchHeader, LevelPath, PageIdPath
-from app.http.problem_types import BODY_ERRORS, RECORD_ERRORS, problem_responses, responses_of_reads
-from app.http.record_responses import record_response, written_response
+from app.http.problem_types import (
+    BODY_ERRORS,
+    RECORD_ERRORS,
+    describe_errors,
+    describe_read_responses,
+)
+from app.http.record_responses import build_record_response, build_written_response
 from app.services.pages.changes import PageChanges
 from app.services.pages.page_reading import PageReading
 from app.services.pages.page_requests import RepresentationDraft
@@ -31,23 +36,23 @@ PageChangesDep = Annotated[PageChanges, Depends(service(PageChanges))]
 @router.get(
     "/{page_id}/representations/{level}",
     response_model=PageLevelRecord,
-    responses=responses_of_reads(*RECORD_ERRORS),
+    responses=describe_read_responses(*RECORD_ERRORS),
 )
 async def get_page_representation(
     api_request: ApiRequestDep, reading: PageReadingDep, page_id: PageIdPath, level: LevelPath
 ) -> Response:
     """Read one level as it is stored, and its origin: the page itself, supplied, or derived."""
     record = await reading.representation(api_request.project_id, page_id, level)
-    return record_response(api_request.request, record)
+    return build_record_response(api_request.request, record)
 
 
 @router.put(
     "/{page_id}/representations/{level}",
     response_model=PageLevelRecord,
-    openapi_extra=json_body(RepresentationDraft),
+    openapi_extra=describe_json_body(RepresentationDraft),
     responses={
         201: {"model": PageLevelRecord, "description": "The level was not supplied before."},
-        **problem_responses(NotFoundError, ConflictError, PreconditionFailedError, *BODY_ERRORS),
+        **describe_errors(NotFoundError, ConflictError, PreconditionFailedError, *BODY_ERRORS),
     },
 )
 async def put_page_representation(
@@ -66,10 +71,10 @@ async def put_page_representation(
         api_request.project_id,
         page_id,
         level,
-        api_request.json_body(),
-        condition=api_request.condition(),
+        api_request.stream_json(),
+        condition=api_request.make_write_check(),
     )
-    return written_response(
+    return build_written_response(
         api_request.request,
         written.record,
         path=f"/api/pages/{page_id}/representations/{int(level)}",
@@ -80,7 +85,7 @@ async def put_page_representation(
 @router.delete(
     "/{page_id}/representations/{level}",
     status_code=204,
-    responses=problem_responses(
+    responses=describe_errors(
         NotFoundError, ConflictError, PreconditionFailedError, InvalidPayloadError
     ),
 )
@@ -93,5 +98,5 @@ async def delete_page_representation(
 ) -> None:
     """Remove a supplied level. If possible, the level is derived again."""
     await changes.withdraw_level(
-        api_request.project_id, page_id, level, condition=api_request.condition()
+        api_request.project_id, page_id, level, condition=api_request.make_write_check()
     )

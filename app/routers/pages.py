@@ -7,9 +7,9 @@ from fastapi import APIRouter, Depends, Query, Request, Response
 from app.errors import ConflictError, InvalidCursorError, NotFoundError, PreconditionFailedError
 from app.http.api_requests import ApiRequestDep
 from app.http.api_route import ApiRoute
-from app.http.conditions import strong_etag
+from app.http.conditions import make_strong_etag
 from app.http.dependencies import service
-from app.http.openapi_operations import PLAIN_TEXT, json_body
+from app.http.openapi_operations import PLAIN_TEXT, describe_json_body
 from app.http.parameters import (
     CursorQuery,
     IdempotencyKeyHeader,
@@ -20,15 +20,20 @@ from app.http.parameters import (
     PageIdPath,
     SearchTextQuery,
 )
-from app.http.problem_types import BODY_ERRORS, RECORD_ERRORS, problem_responses, responses_of_reads
-from app.http.record_responses import (
-    list_response,
-    record_response,
-    text_response,
-    wants_text,
-    written_response,
+from app.http.problem_types import (
+    BODY_ERRORS,
+    RECORD_ERRORS,
+    describe_errors,
+    describe_read_responses,
 )
-from app.http.rendered_responses import rendered_response
+from app.http.record_responses import (
+    build_list_response,
+    build_record_response,
+    build_text_response,
+    build_written_response,
+    wants_text,
+)
+from app.http.rendered_responses import build_rendered_response
 from app.services.pages.changes import PageChanges
 from app.services.pages.page_lists import PageLists
 from app.services.pages.page_reading import PageReading
@@ -70,7 +75,7 @@ async def get_page_filters(
     page_type: PageType | None = None,
     pinned: bool | None = None,
 ) -> PageFilters:
-    """Return the filters of the query of a list of pages."""
+    """Return the filters in the query of a list."""
     return PageFilters(session_id, modality, page_type, pinned, level)
 
 
@@ -78,7 +83,7 @@ async def get_search_filters(
     session_id: ClientId | None = None,
     modality: Modality | None = None,
 ) -> PageFilters:
-    """Return the filters of the query of a search, which has fewer than a list."""
+    """Return the filters in the query of a search, which has fewer filters than a list."""
     return PageFilters(session_id, modality)
 
 
@@ -89,7 +94,7 @@ SearchFiltersDep = Annotated[PageFilters, Depends(get_search_filters)]
 @router.get(
     "",
     response_model=PageList,
-    responses=responses_of_reads(InvalidCursorError, InvalidPayloadError),
+    responses=describe_read_responses(InvalidCursorError, InvalidPayloadError),
 )
 async def list_pages(
     api_request: ApiRequestDep,
@@ -102,14 +107,14 @@ async def list_pages(
     pages, next_cursor = await lists.list(
         api_request.project_id, filters, cursor=cursor, limit=limit
     )
-    return list_response(api_request.request, map(encode_page_summary, pages), next_cursor)
+    return build_list_response(api_request.request, map(encode_page_summary, pages), next_cursor)
 
 
 # Declared before `/{page_id}`, which would match `/search`.
 @router.get(
     "/search",
     response_model=SearchHits,
-    responses=responses_of_reads(InvalidCursorError, InvalidPayloadError),
+    responses=describe_read_responses(InvalidCursorError, InvalidPayloadError),
 )
 async def search_pages(
     api_request: ApiRequestDep,
@@ -122,24 +127,24 @@ async def search_pages(
     """Search hint, caption, transcript, scenes and text of pages; best match first.
 
     If the query is the id of a page, this page is the first result. Then come pages with all words,
-    then pages with most of them. Words match in all their forms. If a search matches more than
-    1,000 pages, only the newest 1,000 are ranked.
+    then pages with most words. Words match in all their forms. If a search matches more than 1,000
+    pages, only the newest 1,000 are ranked.
     """
     hits, next_cursor = await lists.search(
         api_request.project_id, q, filters, cursor=cursor, limit=limit
     )
     items = (encode_search_hit(hit.page, hit.snippet) for hit in hits)
-    return list_response(api_request.request, items, next_cursor)
+    return build_list_response(api_request.request, items, next_cursor)
 
 
 @router.post(
     "",
     response_model=PageRecord,
     status_code=201,
-    openapi_extra=json_body(PageDraft),
+    openapi_extra=describe_json_body(PageDraft),
     responses={
         200: {"model": PageRecord, "description": "The same request created this page before."},
-        **problem_responses(NotFoundError, ConflictError, *BODY_ERRORS),
+        **describe_errors(NotFoundError, ConflictError, *BODY_ERRORS),
     },
 )
 async def create_page(
@@ -150,24 +155,24 @@ async def create_page(
     With an `Idempotency-Key` the same request again creates no second page: it returns the current
     version of the first one, or a 404 if the page was deleted meanwhile.
     """
-    body = api_request.json_body()
+    body = api_request.stream_json()
     written = await pages.create(api_request.project_id, body, idempotency_key=idempotency_key)
-    return _page_response(api_request.request, written)
+    return _build_page_response(api_request.request, written)
 
 
 @router.post(
     "/bulk",
     response_model=CreatedPages,
-    openapi_extra=json_body(PageBatch),
+    openapi_extra=describe_json_body(PageBatch),
     status_code=201,
-    responses=problem_responses(ConflictError, *BODY_ERRORS),
+    responses=describe_errors(ConflictError, *BODY_ERRORS),
 )
 async def create_pages(api_request: ApiRequestDep, pages: PagesDep) -> Response:
     """Create up to 1,000 pages in one transaction: all of them, or none.
 
     The response lists the pages in the order of the request, without their contents.
     """
-    written = await pages.create_batch(api_request.project_id, api_request.json_body())
+    written = await pages.create_batch(api_request.project_id, api_request.stream_json())
     body = encode_created_pages([item.page for item in written])
     return Response(body, status_code=201, media_type="application/json")
 
@@ -180,14 +185,14 @@ async def create_pages(api_request: ApiRequestDep, pages: PagesDep) -> Response:
             "content": PLAIN_TEXT,
             "description": "The page as JSON, or with `Accept: text/plain` as text for people.",
         },
-        **responses_of_reads(*RECORD_ERRORS),
+        **describe_read_responses(*RECORD_ERRORS),
     },
 )
 @router.head(
     "/{page_id}",
     name="head_page",
     response_class=Response,
-    responses=responses_of_reads(*RECORD_ERRORS),
+    responses=describe_read_responses(*RECORD_ERRORS),
 )
 async def get_page(
     api_request: ApiRequestDep,
@@ -198,23 +203,23 @@ async def get_page(
     """Read a page. Its ETag covers everything except the access counters."""
     request = api_request.request
     if wants_text(request):
-        return text_response(request, await reading.detail(api_request.project_id, page_id))
+        return build_text_response(request, await reading.detail(api_request.project_id, page_id))
     if media == "inline":
         as_sent = await reading.get_as_sent(api_request.project_id, page_id)
-        return rendered_response(request, as_sent, _VARY_ACCEPT)
+        return build_rendered_response(request, as_sent, _VARY_ACCEPT)
     stored = await reading.get(api_request.project_id, page_id)
-    return record_response(
-        request, encode_page(stored), etag=strong_etag(stored.digest), headers=_VARY_ACCEPT
+    return build_record_response(
+        request, encode_page(stored), etag=make_strong_etag(stored.digest), headers=_VARY_ACCEPT
     )
 
 
 @router.put(
     "/{page_id}",
     response_model=PageRecord,
-    openapi_extra=json_body(PageDraft),
+    openapi_extra=describe_json_body(PageDraft),
     responses={
         201: {"model": PageRecord, "description": "The page was created."},
-        **problem_responses(PreconditionFailedError, *BODY_ERRORS),
+        **describe_errors(PreconditionFailedError, *BODY_ERRORS),
     },
 )
 async def put_page(
@@ -230,18 +235,19 @@ async def put_page(
     and replaced by references. The same request again changes nothing.
     """
     written = await pages.put(
-        api_request.project_id, page_id, api_request.json_body(), condition=api_request.condition()
+        api_request.project_id,
+        page_id,
+        api_request.stream_json(),
+        condition=api_request.make_write_check(),
     )
-    return _page_response(api_request.request, written)
+    return _build_page_response(api_request.request, written)
 
 
 @router.patch(
     "/{page_id}",
     response_model=PageRecord,
-    openapi_extra=json_body(PagePatch, media_type="application/merge-patch+json"),
-    responses=problem_responses(
-        NotFoundError, ConflictError, PreconditionFailedError, *BODY_ERRORS
-    ),
+    openapi_extra=describe_json_body(PagePatch, media_type="application/merge-patch+json"),
+    responses=describe_errors(NotFoundError, ConflictError, PreconditionFailedError, *BODY_ERRORS),
 )
 async def patch_page(
     api_request: ApiRequestDep,
@@ -254,15 +260,18 @@ async def patch_page(
     Derived levels are derived again; supplied levels stay.
     """
     written = await changes.patch(
-        api_request.project_id, page_id, api_request.json_body(), condition=api_request.condition()
+        api_request.project_id,
+        page_id,
+        api_request.stream_json(),
+        condition=api_request.make_write_check(),
     )
-    return _page_response(api_request.request, written)
+    return _build_page_response(api_request.request, written)
 
 
 @router.delete(
     "/{page_id}",
     status_code=204,
-    responses=problem_responses(
+    responses=describe_errors(
         NotFoundError, ConflictError, PreconditionFailedError, InvalidPayloadError
     ),
 )
@@ -270,15 +279,15 @@ async def delete_page(
     api_request: ApiRequestDep, pages: PagesDep, page_id: PageIdPath, if_match: IfMatchHeader = None
 ) -> None:
     """Delete a page with its levels. Entries of a session's history about the page stay."""
-    await pages.delete(api_request.project_id, page_id, condition=api_request.condition())
+    await pages.delete(api_request.project_id, page_id, condition=api_request.make_write_check())
 
 
-def _page_response(request: Request, written: WrittenPage) -> Response:
+def _build_page_response(request: Request, written: WrittenPage) -> Response:
     stored = written.page
-    return written_response(
+    return build_written_response(
         request,
         encode_page(stored),
         path=f"/api/pages/{stored.page_id}",
         is_new=written.is_new,
-        etag=strong_etag(stored.digest),
+        etag=make_strong_etag(stored.digest),
     )

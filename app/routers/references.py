@@ -8,9 +8,9 @@ from app.errors import NotFoundError
 from app.http.api_requests import ApiRequestDep
 from app.http.api_route import ApiRoute
 from app.http.dependencies import service
-from app.http.openapi_operations import json_body
-from app.http.problem_types import BODY_ERRORS, problem_responses
-from app.http.rendered_responses import rendered_response
+from app.http.openapi_operations import describe_json_body
+from app.http.problem_types import BODY_ERRORS, describe_errors
+from app.http.rendered_responses import build_rendered_response
 from app.services.agents.references import ReferenceResolver, ResolveRequest
 from app.wire.resources import ResolvedArguments
 
@@ -22,8 +22,8 @@ ReferenceResolverDep = Annotated[ReferenceResolver, Depends(service(ReferenceRes
 @router.post(
     "/resolve",
     response_model=ResolvedArguments,
-    openapi_extra=json_body(ResolveRequest),
-    responses=problem_responses(NotFoundError, *BODY_ERRORS),
+    openapi_extra=describe_json_body(ResolveRequest),
+    responses=describe_errors(NotFoundError, *BODY_ERRORS),
 )
 async def resolve_references(
     api_request: ApiRequestDep, references: ReferenceResolverDep
@@ -35,6 +35,6 @@ async def resolve_references(
     Nothing is written.
     """
     limits = api_request.limits
-    arguments = api_request.json_body(min(limits.body_bytes, limits.message_bytes))
+    arguments = api_request.stream_json(min(limits.body_bytes, limits.message_bytes))
     body = await references.resolve(api_request.project_id, arguments)
-    return rendered_response(api_request.request, body)
+    return build_rendered_response(api_request.request, body)

@@ -1,4 +1,4 @@
-"""`…/render`: render stored records as messages for any model, and list what was lost."""
+"""`…/render`: render stored records as messages for any model, with a list of losses."""
 
 from typing import Annotated
 
@@ -8,12 +8,17 @@ from app.errors import ConflictError, NotFoundError
 from app.http.api_requests import ApiRequestDep
 from app.http.api_route import ApiRoute
 from app.http.dependencies import service
-from app.http.openapi_operations import json_body
+from app.http.openapi_operations import describe_json_body
 from app.http.parameters import LevelQuery, PageIdPath, SessionIdPath
-from app.http.problem_types import BODY_ERRORS, RECORD_ERRORS, problem_responses, responses_of_reads
-from app.http.record_responses import long_response
+from app.http.problem_types import (
+    BODY_ERRORS,
+    RECORD_ERRORS,
+    describe_errors,
+    describe_read_responses,
+)
+from app.http.record_responses import build_long_response
 from app.http.render_queries import PageQuery, RecordQuery, SessionQuery, SinceQuery
-from app.http.rendered_responses import rendered_response
+from app.http.rendered_responses import build_rendered_response
 from app.models.call_ids import LONGEST_CALL_ID
 from app.services.renders.queries import RenderQuery
 from app.services.renders.renders import Renders
@@ -53,7 +58,7 @@ UpToQuery = Annotated[
 @router.get(
     "/tool-results/{tool_result_id}/render",
     response_model=RenderedRecord,
-    responses=responses_of_reads(*RECORD_ERRORS),
+    responses=describe_read_responses(*RECORD_ERRORS),
 )
 async def render_tool_result(
     api_request: ApiRequestDep,
@@ -69,13 +74,13 @@ async def render_tool_result(
     body = await renders.render_tool_result(
         api_request.project_id, tool_result_id, query.render_query()
     )
-    return rendered_response(api_request.request, body)
+    return build_rendered_response(api_request.request, body)
 
 
 @router.get(
     "/pages/{page_id}/render",
     response_model=RenderedRecord,
-    responses=responses_of_reads(*RECORD_ERRORS),
+    responses=describe_read_responses(*RECORD_ERRORS),
 )
 async def render_page(
     api_request: ApiRequestDep,
@@ -97,13 +102,13 @@ async def render_page(
         tool_call_id=tool_call_id,
         counts_access=not observe,
     )
-    return rendered_response(api_request.request, body)
+    return build_rendered_response(api_request.request, body)
 
 
 @router.get(
     "/sessions/{session_id}/render",
     response_model=RenderedRecord,
-    responses=responses_of_reads(*RECORD_ERRORS),
+    responses=describe_read_responses(*RECORD_ERRORS),
 )
 async def render_session(
     api_request: ApiRequestDep,
@@ -121,13 +126,13 @@ async def render_session(
     body = await renders.render_session(
         api_request.project_id, session_id, query.render_query(), since=since, up_to=up_to
     )
-    return rendered_response(api_request.request, body)
+    return build_rendered_response(api_request.request, body)
 
 
 @router.get(
     "/sessions/{session_id}/working-set",
     response_model=WorkingSet,
-    responses=responses_of_reads(*RECORD_ERRORS),
+    responses=describe_read_responses(*RECORD_ERRORS),
 )
 async def get_working_set(
     api_request: ApiRequestDep,
@@ -135,20 +140,20 @@ async def get_working_set(
     session_id: SessionIdPath,
     query: Annotated[SessionQuery, Query()],
 ) -> Response:
-    """Read which entries and pages a model has in context, if the session is rendered like this.
+    """Read which entries and pages a model has in context after a rendering with these options.
 
-    Each has its level, tokens, eviction, and the number of recalls by the model. A frontier is read
-    and not moved.
+    Each entry or page has its level, its tokens, and the number of recalls by the model. A frontier
+    is read and not moved.
     """
     body = await working_sets.get(api_request.project_id, session_id, query.render_query())
-    return long_response(api_request.request, body)
+    return build_long_response(api_request.request, body)
 
 
 @router.post(
     "/sessions/{session_id}/render",
     response_model=RenderedRecord,
-    openapi_extra=json_body(SessionRenderRequest),
-    responses=problem_responses(NotFoundError, ConflictError, *BODY_ERRORS),
+    openapi_extra=describe_json_body(SessionRenderRequest),
+    responses=describe_errors(NotFoundError, ConflictError, *BODY_ERRORS),
 )
 async def render_session_on(
     api_request: ApiRequestDep, renders: SessionRendersDep, session_id: SessionIdPath
@@ -158,27 +163,27 @@ async def render_session_on(
     With `frontier`, evicted entries stay evicted, and eviction happens in batches. Until the next
     batch every rendering only appends to the previous one, so provider caches stay valid.
     """
-    request = await api_request.model(SessionRenderRequest)
+    request = await api_request.read_model(SessionRenderRequest)
     query = RenderQuery(request.target, request.options())
     body = await renders.render_session(
         api_request.project_id, session_id, query, since=request.since, stores_frontier=True
     )
-    return rendered_response(api_request.request, body)
+    return build_rendered_response(api_request.request, body)
 
 
 @router.post(
     "/render",
     response_model=RenderedRecord,
-    openapi_extra=json_body(RenderRequest),
-    responses=problem_responses(NotFoundError, ConflictError, *BODY_ERRORS),
+    openapi_extra=describe_json_body(RenderRequest),
+    responses=describe_errors(NotFoundError, ConflictError, *BODY_ERRORS),
 )
 async def render_record(api_request: ApiRequestDep, renders: RendersDep) -> Response:
-    """Render a stored record with options too long for an address.
+    """Render a stored record with options that are too long for a query.
 
-    The request stores only reduced images for the next rendering, and the position of a frontier if
-    the options name one.
+    The request stores only reduced images for the next rendering and, if the options name a
+    frontier, its position.
     """
-    request = await api_request.model(RenderRequest)
+    request = await api_request.read_model(RenderRequest)
     query = RenderQuery(request.target, request.options())
     body = await renders.render_record(api_request.project_id, request.named_record(), query)
-    return rendered_response(api_request.request, body)
+    return build_rendered_response(api_request.request, body)

@@ -20,13 +20,13 @@ from app.errors import (
 )
 from app.http.api_requests import ApiRequestDep
 from app.http.api_route import ApiRoute
-from app.http.conditions import strong_etag
-from app.http.content_headers import HTML, Disposition, app_headers, parse_repr_digest
+from app.http.conditions import make_strong_etag
+from app.http.content_headers import HTML, Disposition, build_app_headers, parse_repr_digest
 from app.http.content_response import (
-    content_response,
-    resource_content,
-    wav_content,
-    whole_response,
+    build_content_response,
+    build_resource_content,
+    build_wav_content,
+    build_whole_response,
 )
 from app.http.dependencies import BearerDep, authenticate, service
 from app.http.form_files import read_form_file
@@ -38,18 +38,18 @@ from app.http.openapi_operations import (
     PLAIN_TEXT,
     RANGE_REQUEST_HEADERS,
     RANGES_RESPONSE,
-    file_body,
-    json_body,
+    describe_file_body,
+    describe_json_body,
 )
 from app.http.parameters import CursorQuery, FilenameQuery, LimitQuery, UriPath
-from app.http.problem_types import BODY_ERRORS, problem_responses, responses_of_reads
+from app.http.problem_types import BODY_ERRORS, describe_errors, describe_read_responses
 from app.http.record_responses import (
-    list_response,
-    not_modified_response,
-    record_response,
-    text_response,
+    build_list_response,
+    build_not_modified_response,
+    build_record_response,
+    build_text_response,
+    build_written_response,
     wants_text,
-    written_response,
 )
 from app.models.identity import utc_now
 from app.services.access.callers import LinkGrant, LinkSigner, link_expiry
@@ -95,10 +95,10 @@ AliasQuery = Annotated[
     "",
     response_model=ResourceRecord,
     status_code=201,
-    openapi_extra=file_body(),
+    openapi_extra=describe_file_body(),
     responses={
         200: {"model": ResourceRecord, "description": "The same file was stored before."},
-        **problem_responses(ConflictError, NotFoundError, *BODY_ERRORS),
+        **describe_errors(ConflictError, NotFoundError, *BODY_ERRORS),
     },
 )
 async def create_resource(
@@ -124,7 +124,7 @@ async def create_resource(
     an empty body is a 404. With `Expect: 100-continue`, the server requests the body only if the
     project does not have these bytes.
     """
-    chunks = api_request.body()
+    chunks = api_request.stream_body()
     upload_name = filename or disposition_filename(
         api_request.request.headers.get("content-disposition", "")
     )
@@ -147,7 +147,7 @@ async def create_resource(
         # The server requests the body when it is first read.
         existing = await resources.upload_by_digest(api_request.project_id, upload)
     uploaded, is_new = existing or await resources.upload(api_request.project_id, upload, chunks)
-    return written_response(
+    return build_written_response(
         api_request.request,
         encode_resource(uploaded),
         path=f"/api/resources/{uploaded.resource_id}",
@@ -158,7 +158,7 @@ async def create_resource(
 @router.get(
     "",
     response_model=ResourcePage,
-    responses=responses_of_reads(InvalidCursorError, InvalidPayloadError),
+    responses=describe_read_responses(InvalidCursorError, InvalidPayloadError),
 )
 async def list_resources(
     api_request: ApiRequestDep,
@@ -168,36 +168,38 @@ async def list_resources(
 ) -> Response:
     """List resources, newest first."""
     stored, next_cursor = await resources.list(api_request.project_id, cursor=cursor, limit=limit)
-    return list_response(api_request.request, map(encode_resource, stored), next_cursor)
+    return build_list_response(api_request.request, map(encode_resource, stored), next_cursor)
 
 
-@router.get("/{uri}", response_model=ResourceRecord, responses=responses_of_reads(NotFoundError))
+@router.get(
+    "/{uri}", response_model=ResourceRecord, responses=describe_read_responses(NotFoundError)
+)
 @router.head(
     "/{uri}",
     name="head_resource",
     response_class=Response,
-    responses=responses_of_reads(NotFoundError),
+    responses=describe_read_responses(NotFoundError),
 )
 async def get_resource(
     api_request: ApiRequestDep, resources: ResourcesDep, uri: UriPath
 ) -> Response:
     """Read the descriptor of a resource: its type, size, digest and names, without its bytes."""
     resource = await resources.get(api_request.project_id, uri)
-    return record_response(api_request.request, encode_resource(resource))
+    return build_record_response(api_request.request, encode_resource(resource))
 
 
-@router.delete("/{uri}", status_code=204, responses=problem_responses(NotFoundError, ConflictError))
+@router.delete("/{uri}", status_code=204, responses=describe_errors(NotFoundError, ConflictError))
 async def delete_resource(
     api_request: ApiRequestDep, resources: ResourcesDep, uri: UriPath
 ) -> None:
-    """Delete a resource. If records refer to it, the response is a 409 that lists them."""
+    """Delete a resource. If records refer to it, the response is a 409 with a list of them."""
     await resources.delete(api_request.project_id, uri)
 
 
 @router.post(
     "/{uri}/signed-url",
-    openapi_extra=json_body(SignedUrlRequest, required=False),
-    responses=problem_responses(NotFoundError, ConflictError, *BODY_ERRORS),
+    openapi_extra=describe_json_body(SignedUrlRequest, required=False),
+    responses=describe_errors(NotFoundError, ConflictError, *BODY_ERRORS),
 )
 async def create_signed_url(
     api_request: ApiRequestDep,
@@ -206,8 +208,8 @@ async def create_signed_url(
     signer: LinkSignerDep,
     uri: UriPath,
 ) -> SignedUrl:
-    """Create a link to the content that needs no key and expires, as for `<img>` and `<video>`."""
-    link_request = await api_request.model(SignedUrlRequest)
+    """Create a link to the content that expires and needs no key, for instance for `<img>`."""
+    link_request = await api_request.read_model(SignedUrlRequest)
     resource = await resources.get(api_request.project_id, uri)
     if link_request.app is not None:
         _check_app(resource.mime_type, published)
@@ -246,7 +248,7 @@ def _check_app(mime_type: str, published: PublishedContent) -> None:
 
 @dataclass(frozen=True, slots=True)
 class ContentAccess:
-    """How a request may read the content of a resource, according to its signed link or its key."""
+    """The access to the content of a resource that a signed link or an API key permits."""
 
     project_id: str
     disposition: Disposition
@@ -286,7 +288,7 @@ async def get_content_access(
         disposition = "attachment"
     page_headers = None
     if grant.app is not None and published.has_content_host:
-        page_headers = app_headers(grant.app, published.viewer_origin)
+        page_headers = build_app_headers(grant.app, published.viewer_origin)
     return ContentAccess(
         grant.project_id,
         disposition,
@@ -319,7 +321,7 @@ _CONTENT_ERRORS = (
         200: {"description": "The whole content.", **FILE_RESPONSE},
         206: RANGES_RESPONSE,
         307: {"description": "The location of the content, if the store or another host sends it."},
-        **responses_of_reads(*_CONTENT_ERRORS),
+        **describe_read_responses(*_CONTENT_ERRORS),
     },
 )
 @router.head(
@@ -330,7 +332,7 @@ _CONTENT_ERRORS = (
     responses={
         200: {"description": "The headers of the whole content.", "headers": CONTENT_HEADERS},
         307: {"description": "The location of the content, if another host sends it."},
-        **responses_of_reads(*_CONTENT_ERRORS),
+        **describe_read_responses(*_CONTENT_ERRORS),
     },
 )
 async def get_resource_content(
@@ -347,21 +349,21 @@ async def get_resource_content(
     which browsers play. The stored bytes are not changed.
     """
     resource = await resources.get(access.project_id, uri)
-    content = resource_content(resource, access.disposition, access.filename)
+    content = build_resource_content(resource, access.disposition, access.filename)
     if audio_format == "wav":
         wav = sources.make_wav_source(access.project_id, resource)
-        return content_response(
+        return build_content_response(
             request.headers,
             request.method,
-            wav_content(content, wav.wav.size_bytes),
+            build_wav_content(content, wav.wav.size_bytes),
             open_range=wav.open,
             resource_policy=access.resource_policy,
         )
     source = sources.make_source(access.project_id, resource.digest)
     if access.page_headers is not None and resource.mime_type == HTML:
         size_bytes = resource.size_bytes
-        return whole_response(request.method, size_bytes, source.open, access.page_headers)
-    return content_response(
+        return build_whole_response(request.method, size_bytes, source.open, access.page_headers)
+    return build_content_response(
         request.headers,
         request.method,
         content,
@@ -411,21 +413,21 @@ async def get_text_query(
     """
     if pointer is None:
         if grep is None and (ignore_case or context):
-            raise _query_error("grep", "has to be there for `ignoreCase` and `context`")
+            raise _build_query_error("grep", "has to be there for `ignoreCase` and `context`")
         line_range = LineRange() if lines is None else parse_line_range(lines)
         if line_range is None:
-            raise _query_error("lines", f"must be {_LINE_RANGES}")
+            raise _build_query_error("lines", f"must be {_LINE_RANGES}")
         return TextQuery(line_range, grep, ignore_case, context)
     if lines is not None or grep is not None or ignore_case or context:
-        raise _query_error(
+        raise _build_query_error(
             "pointer", "stands alone: `lines` and `grep` are asked for apart from it"
         )
     if parse_json_pointer(pointer) is None:
-        raise _query_error("pointer", "must be empty, or names that each begin with `/`")
+        raise _build_query_error("pointer", "must be empty, or names that each begin with `/`")
     return TextQuery(pointer=pointer)
 
 
-def _query_error(name: str, sentence: str) -> InvalidPayloadError:
+def _build_query_error(name: str, sentence: str) -> InvalidPayloadError:
     return InvalidPayloadError(
         "The text cannot be read like that; `errors` says why.",
         faults=[Fault(f"/query/{name}", sentence)],
@@ -441,8 +443,8 @@ def _query_error(name: str, sentence: str) -> InvalidPayloadError:
             "description": "The piece with its position, or with `Accept: text/plain` only its "
             "text.",
         },
-        **responses_of_reads(NotFoundError, InvalidPayloadError),
-        **problem_responses(
+        **describe_read_responses(NotFoundError, InvalidPayloadError),
+        **describe_errors(
             PayloadTooLargeError, UnsupportedMediaError, OverloadedError, StoreUnavailableError
         ),
     },
@@ -460,14 +462,14 @@ async def get_resource_text(
     """
     text = await texts.find(api_request.project_id, uri, query)
     is_plain = wants_text(api_request.request)
-    etag = strong_etag(text.text_digest if is_plain else text.json_digest)
-    if unchanged := not_modified_response(api_request.request, etag=etag):
+    etag = make_strong_etag(text.text_digest if is_plain else text.json_digest)
+    if unchanged := build_not_modified_response(api_request.request, etag=etag):
         return unchanged
     piece = await text.read()
     if is_plain:
-        return text_response(api_request.request, format_plain_text(piece.found), etag=etag)
+        return build_text_response(api_request.request, format_plain_text(piece.found), etag=etag)
     record = encode_text_piece(piece.resource, piece.total_lines, piece.found, piece.charset)
-    return record_response(api_request.request, record, etag=etag, headers={"Vary": "Accept"})
+    return build_record_response(api_request.request, record, etag=etag, headers={"Vary": "Accept"})
 
 
 @router.get(
@@ -478,7 +480,7 @@ async def get_resource_text(
         200: {"description": "The poster, a JPEG.", "content": JPEG, "headers": CONTENT_HEADERS},
         204: {"description": "The video has no poster, and `optional` is true."},
         206: RANGES_RESPONSE,
-        **responses_of_reads(
+        **describe_read_responses(
             NotFoundError,
             RangeNotSatisfiableError,
             InvalidPayloadError,
@@ -507,6 +509,8 @@ async def get_resource_poster(
     poster = await (posters.get_if_any if optional else posters.get)(api_request.project_id, video)
     if poster is None:
         return Response(status_code=204)
-    content = resource_content(poster.resource, "inline")
+    content = build_resource_content(poster.resource, "inline")
     source = sources.make_source(api_request.project_id, poster.resource.digest)
-    return content_response(api_request.request.headers, "GET", content, open_range=source.open)
+    return build_content_response(
+        api_request.request.headers, "GET", content, open_range=source.open
+    )

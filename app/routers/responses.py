@@ -7,8 +7,8 @@ from fastapi import APIRouter, Depends, Header, Response
 from app.http.api_requests import ApiRequestDep
 from app.http.api_route import ApiRoute
 from app.http.dependencies import service
-from app.http.openapi_operations import json_body
-from app.http.problem_types import BODY_ERRORS, problem_responses
+from app.http.openapi_operations import describe_json_body
+from app.http.problem_types import BODY_ERRORS, describe_errors
 from app.services.agents.compactions import Compactions
 from app.wire.responses import Compaction, InputTokenCount, ResponsesRequest
 from app.wire.shape import Shape
@@ -23,7 +23,7 @@ MaxTokensHeader = Annotated[
         alias="pagefault-max-tokens",
         ge=1,
         le=LARGEST_COUNT,
-        description="The maximal number of tokens that the item is expanded to.",
+        description="The maximal number of tokens to which the item is expanded.",
     ),
 ]
 
@@ -31,8 +31,8 @@ MaxTokensHeader = Annotated[
 @router.post(
     "/compact",
     response_model=Compaction,
-    openapi_extra=json_body(ResponsesRequest),
-    responses=problem_responses(*BODY_ERRORS),
+    openapi_extra=describe_json_body(ResponsesRequest),
+    responses=describe_errors(*BODY_ERRORS),
 )
 async def compact_response(
     api_request: ApiRequestDep, compactions: CompactionsDep, max_tokens: MaxTokensHeader = None
@@ -42,21 +42,23 @@ async def compact_response(
     The item has a signed handle of the stored session, which is valid for 30 days in its project.
     The two routes `/v1/responses/…` and `PUT /api/sessions/{session_id}/history` expand the item.
     """
-    body = api_request.json_body(api_request.limits.history_bytes)
-    return _shape_response(await compactions.compact(api_request.project_id, body, max_tokens))
+    body = api_request.stream_json(api_request.limits.history_bytes)
+    return _build_shape_response(
+        await compactions.compact(api_request.project_id, body, max_tokens)
+    )
 
 
 @router.post(
     "/input_tokens",
     response_model=InputTokenCount,
-    openapi_extra=json_body(ResponsesRequest),
-    responses=problem_responses(*BODY_ERRORS),
+    openapi_extra=describe_json_body(ResponsesRequest),
+    responses=describe_errors(*BODY_ERRORS),
 )
 async def count_input_tokens(api_request: ApiRequestDep, compactions: CompactionsDep) -> Response:
     """Estimate the tokens of a request. Nothing is stored."""
-    body = api_request.json_body(api_request.limits.history_bytes)
-    return _shape_response(await compactions.count(api_request.project_id, body))
+    body = api_request.stream_json(api_request.limits.history_bytes)
+    return _build_shape_response(await compactions.count(api_request.project_id, body))
 
 
-def _shape_response(shape: Shape) -> Response:
+def _build_shape_response(shape: Shape) -> Response:
     return Response(shape.encode(), media_type="application/json")

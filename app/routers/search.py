@@ -9,8 +9,8 @@ from app.http.api_requests import ApiRequestDep
 from app.http.api_route import ApiRoute
 from app.http.dependencies import service
 from app.http.parameters import CursorQuery, LimitQuery, SearchTextQuery
-from app.http.problem_types import responses_of_reads
-from app.http.record_responses import list_body_response
+from app.http.problem_types import describe_read_responses
+from app.http.record_responses import build_list_body_response
 from app.models.search_entry import SearchKind
 from app.services.search.search import Search, SearchRequest
 from app.wire.search import SearchResults, encode_search_results
@@ -27,11 +27,11 @@ SearchDep = Annotated[Search, Depends(service(Search))]
 @router.get(
     "/search",
     response_model=SearchResults,
-    responses=responses_of_reads(InvalidCursorError, InvalidPayloadError),
+    responses=describe_read_responses(InvalidCursorError, InvalidPayloadError),
 )
 async def search(
     api_request: ApiRequestDep,
-    engine: SearchDep,
+    search_service: SearchDep,
     q: SearchTextQuery,
     kinds: Annotated[
         str | None,
@@ -51,11 +51,13 @@ async def search(
     """Search pages, tool results, messages, interactions and file names; best match first.
 
     If the query is the id of an entry, this entry is the first result. Then come entries with
-    exactly this name, then entries with all words, then entries with most of them. Words match in
-    all their forms.
+    exactly this name, then entries with all words, then entries with most words. Words match in all
+    their forms.
     """
     selected = cast("list[SearchKind]", kinds.split(",") if kinds else [])
     request = SearchRequest(q, frozenset(selected), session_id)
-    results = await engine.search(api_request.project_id, request, cursor=cursor, limit=limit)
+    results = await search_service.search(
+        api_request.project_id, request, cursor=cursor, limit=limit
+    )
     body = encode_search_results(results.hits, results.next_cursor, pending=results.pending)
-    return list_body_response(api_request.request, body, results.next_cursor)
+    return build_list_body_response(api_request.request, body, results.next_cursor)

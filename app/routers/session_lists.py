@@ -9,8 +9,8 @@ from app.http.api_requests import ApiRequestDep
 from app.http.api_route import ApiRoute
 from app.http.dependencies import service
 from app.http.parameters import CursorQuery, LimitQuery
-from app.http.problem_types import responses_of_reads
-from app.http.record_responses import list_response
+from app.http.problem_types import describe_read_responses
+from app.http.record_responses import build_list_response
 from app.models.session import MAX_TOOL_NAME_CHARS, SessionFilter
 from app.services.search.called_tools import CalledTools
 from app.wire.sessions import CalledToolPage, SessionPage, Tag, encode_called_tool, encode_session
@@ -52,7 +52,7 @@ async def get_session_filter(
         ),
     ] = None,
 ) -> SessionFilter:
-    """Return the filter of the query of a list of sessions."""
+    """Return the filter in the query of a list of sessions."""
     return SessionFilter(q, pinned, tag, tool, written_within)
 
 
@@ -62,7 +62,7 @@ SessionFilterDep = Annotated[SessionFilter, Depends(get_session_filter)]
 @router.get(
     "/sessions",
     response_model=SessionPage,
-    responses=responses_of_reads(InvalidCursorError, InvalidPayloadError),
+    responses=describe_read_responses(InvalidCursorError, InvalidPayloadError),
 )
 async def list_sessions(
     api_request: ApiRequestDep,
@@ -72,17 +72,17 @@ async def list_sessions(
     cursor: CursorQuery = None,
 ) -> Response:
     """List sessions with their counts and sizes, the one with the latest write first."""
-    found, next_cursor = await called_tools.list_sessions(
+    sessions, next_cursor = await called_tools.list_sessions(
         api_request.project_id, session_filter, cursor=cursor, limit=limit
     )
-    items = (encode_session(item.session, item.use) for item in found)
-    return list_response(api_request.request, items, next_cursor)
+    items = (encode_session(item.session, item.use) for item in sessions)
+    return build_list_response(api_request.request, items, next_cursor)
 
 
 @router.get(
     "/called-tools",
     response_model=CalledToolPage,
-    responses=responses_of_reads(InvalidCursorError, InvalidPayloadError),
+    responses=describe_read_responses(InvalidCursorError, InvalidPayloadError),
 )
 async def list_called_tools(
     api_request: ApiRequestDep,
@@ -92,10 +92,8 @@ async def list_called_tools(
 ) -> Response:
     """List the tools that sessions called, by name, with the number of these sessions.
 
-    `GET /api/sessions?tool=` lists the sessions. A new entry counts once it is in the index of the
-    search. Names longer than 128 characters are not listed.
+    `GET /api/sessions?tool=` lists the sessions. A new entry is counted when it is in the index of
+    the search. Names longer than 128 characters are not listed.
     """
-    listed, next_cursor = await called_tools.list(
-        api_request.project_id, cursor=cursor, limit=limit
-    )
-    return list_response(api_request.request, map(encode_called_tool, listed), next_cursor)
+    tools, next_cursor = await called_tools.list(api_request.project_id, cursor=cursor, limit=limit)
+    return build_list_response(api_request.request, map(encode_called_tool, tools), next_cursor)

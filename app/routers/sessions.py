@@ -15,7 +15,7 @@ from app.errors import (
 from app.http.api_requests import ApiRequestDep
 from app.http.api_route import ApiRoute
 from app.http.dependencies import service
-from app.http.openapi_operations import PLAIN_TEXT, json_body
+from app.http.openapi_operations import PLAIN_TEXT, describe_json_body
 from app.http.parameters import (
     AfterSeqQuery,
     CursorQuery,
@@ -24,14 +24,14 @@ from app.http.parameters import (
     LimitQuery,
     SessionIdPath,
 )
-from app.http.problem_types import BODY_ERRORS, problem_responses, responses_of_reads
+from app.http.problem_types import BODY_ERRORS, describe_errors, describe_read_responses
 from app.http.record_responses import (
-    list_body_response,
-    next_link,
-    record_response,
-    text_response,
+    build_list_body_response,
+    build_next_link,
+    build_record_response,
+    build_text_response,
+    build_written_response,
     wants_text,
-    written_response,
 )
 from app.http.render_queries import OptionsQuery
 from app.services.pages.manifests import PageManifests
@@ -74,7 +74,7 @@ MemoryTokensQuery = Annotated[
 
 
 class OutlineQuery(OptionsQuery):
-    """The rendering, if any, whose levels an outline shows: its target and its options."""
+    """The target and the options of a rendering, whose levels an outline shows; may be empty."""
 
     target: Annotated[
         Target | None,
@@ -87,20 +87,20 @@ class OutlineQuery(OptionsQuery):
 @router.get(
     "/{session_id}",
     response_model=SessionRecord,
-    responses=responses_of_reads(NotFoundError, InvalidPayloadError),
+    responses=describe_read_responses(NotFoundError, InvalidPayloadError),
 )
 @router.head(
     "/{session_id}",
     name="head_session",
     response_class=Response,
-    responses=responses_of_reads(NotFoundError, InvalidPayloadError),
+    responses=describe_read_responses(NotFoundError, InvalidPayloadError),
 )
 async def get_session(
     api_request: ApiRequestDep, sessions: SessionsDep, session_id: SessionIdPath
 ) -> Response:
-    """Read a session: its counts, its bytes, and the bytes saved compared with inline storage."""
+    """Read a session: its counts, its bytes, and the bytes saved compared with inline media."""
     found = await sessions.get(api_request.project_id, session_id)
-    return record_response(api_request.request, encode_session(found.session, found.use))
+    return build_record_response(api_request.request, encode_session(found.session, found.use))
 
 
 @router.put(
@@ -108,7 +108,7 @@ async def get_session(
     response_model=SessionRecord,
     responses={
         201: {"model": SessionRecord, "description": "The session was created."},
-        **problem_responses(PreconditionFailedError, *BODY_ERRORS),
+        **describe_errors(PreconditionFailedError, *BODY_ERRORS),
     },
 )
 async def put_session(
@@ -118,15 +118,15 @@ async def put_session(
     if_match: IfMatchHeader = None,
     if_none_match: IfNoneMatchHeader = None,
 ) -> Response:
-    """Create an empty session. This is optional, since the first write creates a session as well.
+    """Create an empty session. This is optional, because the first write also creates a session.
 
     The body is empty, or an empty object.
     """
-    await api_request.model(NoMembers)
+    await api_request.read_model(NoMembers)
     found = await sessions.ensure(
-        api_request.project_id, session_id, condition=api_request.condition()
+        api_request.project_id, session_id, condition=api_request.make_write_check()
     )
-    return written_response(
+    return build_written_response(
         api_request.request,
         encode_session(found.session, found.use),
         path=f"/api/sessions/{session_id}",
@@ -137,8 +137,8 @@ async def put_session(
 @router.patch(
     "/{session_id}",
     response_model=SessionRecord,
-    openapi_extra=json_body(SessionPatch, media_type="application/merge-patch+json"),
-    responses=problem_responses(NotFoundError, PreconditionFailedError, *BODY_ERRORS),
+    openapi_extra=describe_json_body(SessionPatch, media_type="application/merge-patch+json"),
+    responses=describe_errors(NotFoundError, PreconditionFailedError, *BODY_ERRORS),
 )
 async def patch_session(
     api_request: ApiRequestDep,
@@ -150,25 +150,25 @@ async def patch_session(
 
     Marks are for people. They are not rendered, and do not change the order of the list.
     """
-    patch = await api_request.model(SessionPatch, is_optional=False)
+    patch = await api_request.read_model(SessionPatch, is_optional=False)
     marked = await sessions.mark(
-        api_request.project_id, session_id, patch.apply, condition=api_request.condition()
+        api_request.project_id, session_id, patch.apply, condition=api_request.make_write_check()
     )
-    return record_response(api_request.request, encode_session(marked.session, marked.use))
+    return build_record_response(api_request.request, encode_session(marked.session, marked.use))
 
 
 @router.delete(
     "/{session_id}",
     response_model=DeletionReceipt,
-    responses=problem_responses(NotFoundError, InvalidPayloadError),
+    responses=describe_errors(NotFoundError, InvalidPayloadError),
 )
 async def delete_session(
     api_request: ApiRequestDep, sessions: SessionsDep, session_id: SessionIdPath
 ) -> Response:
     """Delete a session with its history and its pages, in one transaction.
 
-    The receipt lists each resource of the session: deleted, or kept since other records refer to
-    it.
+    The receipt lists each resource of the session: deleted, or kept because other records refer to
+    the resource.
     """
     deleted = await sessions.delete(api_request.project_id, session_id)
     return Response(encode_deletion_receipt(deleted), media_type="application/json")
@@ -178,23 +178,23 @@ async def delete_session(
     "/{session_id}/fork",
     response_model=SessionRecord,
     status_code=201,
-    openapi_extra=json_body(ForkRequest),
+    openapi_extra=describe_json_body(ForkRequest),
     responses={
         200: {"model": SessionRecord, "description": "The same fork was made before."},
         202: {"model": PendingFork, "description": "The fork is being copied."},
-        **problem_responses(NotFoundError, ConflictError, OverloadedError, *BODY_ERRORS),
+        **describe_errors(NotFoundError, ConflictError, OverloadedError, *BODY_ERRORS),
     },
 )
 async def fork_session(
     api_request: ApiRequestDep, forks: SessionForksDep, session_id: SessionIdPath
 ) -> Response:
-    """Copy the entries of a session up to the one with the `seq` of `upTo` to a new session.
+    """Copy the entries of a session, up to the entry with the `seq` in `upTo`, to a new session.
 
     `as` is the id of the new session. The entries keep their numbers and get new ids; files are
     shared. More than 10,000 entries are copied in the background: the response is a 202, and
     `Location` is a 404 until all entries are copied.
     """
-    fork = await api_request.model(ForkRequest)
+    fork = await api_request.read_model(ForkRequest)
     forked = await forks.fork(
         api_request.project_id, session_id, up_to=fork.up_to, fork_id=fork.fork_id
     )
@@ -202,9 +202,9 @@ async def fork_session(
     if isinstance(forked, PendingSession):
         record = encode_pending_fork(fork.fork_id, forked.origin, forked.entries)
         headers = {"Location": path, "Retry-After": "1"}
-        return record_response(api_request.request, record, status=202, headers=headers)
+        return build_record_response(api_request.request, record, status=202, headers=headers)
     record = encode_session(forked.session, forked.use)
-    return written_response(api_request.request, record, path=path, is_new=forked.is_new)
+    return build_written_response(api_request.request, record, path=path, is_new=forked.is_new)
 
 
 @router.get(
@@ -216,7 +216,7 @@ async def fork_session(
             "description": "The pages and their text for a model, or with `Accept: text/plain` "
             "only this text.",
         },
-        **responses_of_reads(NotFoundError, InvalidCursorError, InvalidPayloadError),
+        **describe_read_responses(NotFoundError, InvalidCursorError, InvalidPayloadError),
     },
 )
 async def get_manifest(
@@ -229,14 +229,14 @@ async def get_manifest(
 ) -> Response:
     """Read the list of a session's pages for a model, with their levels: one line for each page.
 
-    Pinned pages come first, then important, then new ones.
+    Pinned pages come first, then important pages, then new pages.
     """
     manifest = await manifests.get(
         api_request.project_id, session_id, cursor=cursor, limit=limit, max_tokens=memory_tokens
     )
     if wants_text(api_request.request):
-        response = text_response(api_request.request, manifest.text)
-        response.headers.update(next_link(api_request.request, manifest.next_cursor))
+        response = build_text_response(api_request.request, manifest.text)
+        response.headers.update(build_next_link(api_request.request, manifest.next_cursor))
         return response
     record = encode_manifest(
         session_id,
@@ -245,14 +245,14 @@ async def get_manifest(
         text=manifest.text,
         next_cursor=manifest.next_cursor,
     )
-    headers = {**next_link(api_request.request, manifest.next_cursor), "Vary": "Accept"}
-    return record_response(api_request.request, record, headers=headers)
+    headers = {**build_next_link(api_request.request, manifest.next_cursor), "Vary": "Accept"}
+    return build_record_response(api_request.request, record, headers=headers)
 
 
 @router.get(
     "/{session_id}/outline",
     response_model=OutlinePage,
-    responses=responses_of_reads(InvalidCursorError, NotFoundError, InvalidPayloadError),
+    responses=describe_read_responses(InvalidCursorError, NotFoundError, InvalidPayloadError),
 )
 async def get_outline(
     api_request: ApiRequestDep,
@@ -268,8 +268,8 @@ async def get_outline(
     """Outline a session: a line for each entry, with its kind, title, calls, results and media.
 
     An outline is much smaller than the history, and links results to their calls in every dialect.
-    If entries are large, a response has fewer than `limit`; `nextCursor` is null after the last
-    one.
+    If entries are large, a response has fewer entries than `limit`. `nextCursor` is null after the
+    last entry.
     """
     rendering = RenderQuery(query.target, query.options()) if query.target else None
     body, next_cursor = await outlines.list(
@@ -280,4 +280,4 @@ async def get_outline(
         limit=limit,
         query=rendering,
     )
-    return list_body_response(api_request.request, body, next_cursor)
+    return build_list_body_response(api_request.request, body, next_cursor)

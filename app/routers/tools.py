@@ -8,12 +8,12 @@ from app.errors import ConflictError
 from app.http.api_requests import ApiRequestDep
 from app.http.api_route import ApiRoute
 from app.http.dependencies import service
-from app.http.openapi_operations import PLAIN_TEXT, json_body
+from app.http.openapi_operations import PLAIN_TEXT, describe_json_body
 from app.http.parameters import SessionIdPath
-from app.http.problem_types import BODY_ERRORS, problem_responses, responses_of_reads
-from app.http.record_responses import record_response, text_response
+from app.http.problem_types import BODY_ERRORS, describe_errors, describe_read_responses
+from app.http.record_responses import build_record_response, build_text_response
 from app.http.render_queries import TargetQuery
-from app.http.rendered_responses import rendered_response
+from app.http.rendered_responses import build_rendered_response
 from app.services.agents.tool_calls import ToolCalls
 from app.wire.agents import ToolCallRequest, ToolDefinitions
 from app.wire.renders import RenderedRecord
@@ -39,12 +39,14 @@ OnlyQuery = Annotated[
 ]
 StyleQuery = Annotated[
     InstructionStyle,
-    Query(description="`strict`: the model must answer from pages and cite them. `relaxed`: may."),
+    Query(
+        description="`strict`: the model must answer from pages and cite them. `relaxed`: it may."
+    ),
 ]
 
 
 @router.get(
-    "/tools", response_model=ToolDefinitions, responses=responses_of_reads(InvalidPayloadError)
+    "/tools", response_model=ToolDefinitions, responses=describe_read_responses(InvalidPayloadError)
 )
 async def list_tools(
     api_request: ApiRequestDep, target: TargetQuery, only: OnlyQuery = None
@@ -61,7 +63,7 @@ async def list_tools(
             faults=[Fault("/query/only", f"has {len(unknown)} names beside {', '.join(TOOLS)}")],
         )
     tools = write_tools(target, list_definitions(names))
-    return record_response(
+    return build_record_response(
         api_request.request, json_text({"target": target, "tools": tools}).encode()
     )
 
@@ -71,21 +73,21 @@ async def list_tools(
     response_class=Response,
     responses={
         200: {"content": PLAIN_TEXT, "description": "The rules, one on each line."},
-        **responses_of_reads(InvalidPayloadError),
+        **describe_read_responses(InvalidPayloadError),
     },
 )
 async def get_tool_instructions(
     api_request: ApiRequestDep, style: StyleQuery = "strict"
 ) -> Response:
     """Read the rules for using the memory, as a prompt for a model."""
-    return text_response(api_request.request, instructions(style))
+    return build_text_response(api_request.request, instructions(style))
 
 
 @router.post(
     "/sessions/{session_id}/tool-calls",
     response_model=RenderedRecord,
-    openapi_extra=json_body(ToolCallRequest),
-    responses=problem_responses(ConflictError, *BODY_ERRORS),
+    openapi_extra=describe_json_body(ToolCallRequest),
+    responses=describe_errors(ConflictError, *BODY_ERRORS),
 )
 async def run_tool_call(
     api_request: ApiRequestDep, tool_calls: ToolCallsDep, session_id: SessionIdPath
@@ -97,5 +99,5 @@ async def run_tool_call(
     appended to the session's history. The same call again is not run again, and returns the same
     result.
     """
-    body = await tool_calls.run(api_request.project_id, session_id, api_request.json_body())
-    return rendered_response(api_request.request, body)
+    body = await tool_calls.run(api_request.project_id, session_id, api_request.stream_json())
+    return build_rendered_response(api_request.request, body)

@@ -8,10 +8,10 @@ from app.errors import ConflictError, NotFoundError
 from app.http.api_requests import ApiRequestDep
 from app.http.api_route import ApiRoute
 from app.http.dependencies import service
-from app.http.openapi_operations import json_body
+from app.http.openapi_operations import describe_json_body
 from app.http.parameters import IdempotencyKeyHeader, SessionIdPath
-from app.http.problem_types import BODY_ERRORS, problem_responses
-from app.http.rendered_responses import rendered_response
+from app.http.problem_types import BODY_ERRORS, describe_errors
+from app.http.rendered_responses import build_rendered_response
 from app.services.agents.session_turns import SessionTurns
 from app.wire.agents import TurnReceipt, TurnRequest
 
@@ -25,8 +25,8 @@ SessionTurnsDep = Annotated[SessionTurns, Depends(service(SessionTurns))]
 @router.post(
     "",
     response_model=TurnReceipt,
-    openapi_extra=json_body(TurnRequest),
-    responses=problem_responses(ConflictError, NotFoundError, *BODY_ERRORS),
+    openapi_extra=describe_json_body(TurnRequest),
+    responses=describe_errors(ConflictError, NotFoundError, *BODY_ERRORS),
 )
 async def append_turn(
     api_request: ApiRequestDep,
@@ -41,6 +41,9 @@ async def append_turn(
     rendered again. With `expectedSeq` a turn is refused if other entries were appended meanwhile.
     """
     body = await turns.append(
-        api_request.project_id, session_id, api_request.json_body(), idempotency_key=idempotency_key
+        api_request.project_id,
+        session_id,
+        api_request.stream_json(),
+        idempotency_key=idempotency_key,
     )
-    return rendered_response(api_request.request, body)
+    return build_rendered_response(api_request.request, body)

@@ -16,9 +16,14 @@ from app.errors import (
 )
 from app.http.api_requests import ApiRequestDep
 from app.http.dependencies import service
-from app.http.openapi_operations import file_body, header, reference, response_headers
-from app.http.problem_types import problem_responses, responses_of_reads
-from app.http.record_responses import record_response
+from app.http.openapi_operations import (
+    build_reference,
+    describe_file_body,
+    describe_header,
+    describe_response_headers,
+)
+from app.http.problem_types import describe_errors, describe_read_responses
+from app.http.record_responses import build_record_response
 from app.http.tus import (
     ALGORITHMS,
     EXTENSIONS,
@@ -28,9 +33,9 @@ from app.http.tus import (
     DraftDep,
     PieceDep,
     TusVersion,
-    progress_headers,
+    build_progress_headers,
+    build_state_headers,
     require_version,
-    state_headers,
 )
 from app.services.uploads.uploads import Uploads
 from app.wire.resources import UploadRecord, encode_upload
@@ -43,40 +48,42 @@ UploadsDep = Annotated[Uploads, Depends(service(Uploads))]
 UploadPath = Annotated[str, Path(description="The upload's id, the last part of its `Location`.")]
 
 _REQUIRES_VERSION = [Depends(require_version)]
-_PROTOCOL = header(
-    "Tus-Resumable", "The version of the protocol.", required=True, **reference(TusVersion)
+_PROTOCOL = describe_header(
+    "Tus-Resumable", "The version of the protocol.", required=True, **build_reference(TusVersion)
 )
-_LENGTH = header(
+_LENGTH = describe_header(
     "Upload-Length",
     "The size of the whole file in bytes.",
     required=True,
     type="integer",
     minimum=0,
 )
-_OFFSET = header(
+_OFFSET = describe_header(
     "Upload-Offset",
     "The offset of the piece in the file.",
     required=True,
     type="integer",
     minimum=0,
 )
-_METADATA = header("Upload-Metadata", "`filename <base64>,filetype <base64>,alias <base64>`.")
-_CHECKSUM = header("Upload-Checksum", "`sha256 <base64>`; also sha1 and sha512.")
+_METADATA = describe_header(
+    "Upload-Metadata", "`filename <base64>,filetype <base64>,alias <base64>`."
+)
+_CHECKSUM = describe_header("Upload-Checksum", "`sha256 <base64>`; also sha1 and sha512.")
 
-_VERSION_HEADER = response_headers(Tus_Resumable=("string", f"`{VERSION}`."))
-_PROGRESS_HEADERS = _VERSION_HEADER | response_headers(
+_VERSION_HEADER = describe_response_headers(Tus_Resumable=("string", f"`{VERSION}`."))
+_PROGRESS_HEADERS = _VERSION_HEADER | describe_response_headers(
     Upload_Offset=("integer", "The number of bytes that are received and stored."),
     Upload_Expires=("string", "When the upload expires; each piece extends it."),
     Upload_Resource=("string", "The URI of the resource, after the last piece."),
 )
-_CREATED_HEADERS = _PROGRESS_HEADERS | response_headers(
-    Location=("string", "The address to send pieces to.")
+_CREATED_HEADERS = _PROGRESS_HEADERS | describe_response_headers(
+    Location=("string", "The URL to which pieces are sent.")
 )
-_STATE_HEADERS = _PROGRESS_HEADERS | response_headers(
+_STATE_HEADERS = _PROGRESS_HEADERS | describe_response_headers(
     Upload_Length=("integer", "The size of the whole file in bytes."),
     Upload_Metadata=("string", "The metadata as they were sent."),
 )
-_OPTIONS_HEADERS = _VERSION_HEADER | response_headers(
+_OPTIONS_HEADERS = _VERSION_HEADER | describe_response_headers(
     Tus_Version=("string", f"`{VERSION}`."),
     Tus_Extension=("string", "The supported extensions of the protocol."),
     Tus_Max_Size=("integer", "The maximal size of a file in bytes."),
@@ -113,7 +120,7 @@ async def get_upload_options(api_request: ApiRequestDep) -> Response:
     openapi_extra={"parameters": [_PROTOCOL, _LENGTH, _METADATA]},
     responses={
         201: {"description": "The upload has begun.", "headers": _CREATED_HEADERS},
-        **problem_responses(
+        **describe_errors(
             MalformedRequestError,
             ConflictError,
             TusVersionError,
@@ -125,10 +132,12 @@ async def get_upload_options(api_request: ApiRequestDep) -> Response:
 async def create_upload(
     api_request: ApiRequestDep, uploads: UploadsDep, draft: DraftDep
 ) -> Response:
-    """Begin an upload of a file of known length. Send its pieces to the address in `Location`."""
+    """Begin the upload of a file of known length. Send its pieces to the URL in `Location`."""
     upload = await uploads.create(api_request.project_id, draft)
     location = f"{PATH}/{upload.upload_id}"
-    return Response(status_code=201, headers={**progress_headers(upload), "Location": location})
+    return Response(
+        status_code=201, headers={**build_progress_headers(upload), "Location": location}
+    )
 
 
 @router.head(
@@ -138,7 +147,7 @@ async def create_upload(
     openapi_extra={"parameters": [_PROTOCOL]},
     responses={
         200: {"description": "The state of the upload.", "headers": _STATE_HEADERS},
-        **problem_responses(NotFoundError, ConflictError, GoneError, TusVersionError),
+        **describe_errors(NotFoundError, ConflictError, GoneError, TusVersionError),
     },
 )
 async def get_upload_offset(
@@ -148,20 +157,22 @@ async def get_upload_offset(
 
     If a request is still sending a piece, this request ends it; the received bytes stay stored.
     """
-    return Response(headers=state_headers(await uploads.resume(api_request.project_id, upload_id)))
+    return Response(
+        headers=build_state_headers(await uploads.resume(api_request.project_id, upload_id))
+    )
 
 
 @router.get(
     "/{upload_id}",
     response_model=UploadRecord,
-    responses=responses_of_reads(NotFoundError, ConflictError, GoneError),
+    responses=describe_read_responses(NotFoundError, ConflictError, GoneError),
 )
 async def get_upload(
     api_request: ApiRequestDep, uploads: UploadsDep, upload_id: UploadPath
 ) -> Response:
     """Read the state of an upload as JSON, with its resource."""
     upload, resource = await uploads.describe(api_request.project_id, upload_id)
-    return record_response(api_request.request, encode_upload(upload, resource))
+    return build_record_response(api_request.request, encode_upload(upload, resource))
 
 
 @router.patch(
@@ -169,10 +180,10 @@ async def get_upload(
     status_code=204,
     response_class=Response,
     dependencies=_REQUIRES_VERSION,
-    openapi_extra={"parameters": [_PROTOCOL, _OFFSET, _CHECKSUM], **file_body(PIECE_TYPE)},
+    openapi_extra={"parameters": [_PROTOCOL, _OFFSET, _CHECKSUM], **describe_file_body(PIECE_TYPE)},
     responses={
         204: {"description": "The piece is stored.", "headers": _PROGRESS_HEADERS},
-        **problem_responses(
+        **describe_errors(
             MalformedRequestError,
             NotFoundError,
             SlowBodyError,
@@ -192,9 +203,9 @@ async def append_upload(
 
     After the last piece the file is a resource: `Upload-Resource` is its URI.
     """
-    chunks = api_request.body(api_request.limits.upload_bytes, keeps_received=True)
+    chunks = api_request.stream_body(api_request.limits.upload_bytes, keeps_received=True)
     upload = await uploads.receive(api_request.project_id, upload_id, piece=piece, chunks=chunks)
-    return Response(status_code=204, headers=progress_headers(upload))
+    return Response(status_code=204, headers=build_progress_headers(upload))
 
 
 @router.delete(
@@ -202,7 +213,7 @@ async def append_upload(
     status_code=204,
     dependencies=_REQUIRES_VERSION,
     openapi_extra={"parameters": [_PROTOCOL]},
-    responses=problem_responses(NotFoundError, TusVersionError),
+    responses=describe_errors(NotFoundError, TusVersionError),
 )
 async def delete_upload(
     api_request: ApiRequestDep, uploads: UploadsDep, upload_id: UploadPath

@@ -23,10 +23,10 @@ from fastapi import APIRouter, Request, Response
 from app.errors import NotFoundError
 from app.http.conditions import (
     REVALIDATE,
+    build_unchanged_response,
+    choose_encoding,
     join_repeated_headers,
-    preferred_encoding,
-    strong_etag,
-    unchanged_response,
+    make_strong_etag,
 )
 from app.http.docs_page import get_api_page
 from app.shipped_files import BUILT_VIEWER
@@ -74,7 +74,7 @@ EXPLORER_POLICY = (
     "img-src 'self' data: blob:; media-src 'self' blob:; connect-src 'self'; font-src 'self'; "
     "base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
 )
-"""The Content-Security-Policy of the explorer: its own files, and responses of the API."""
+"""The Content-Security-Policy of the explorer. It permits its own files, and the API."""
 _SECURITY_HEADERS = {
     "X-Content-Type-Options": "nosniff",
     "Referrer-Policy": "no-referrer",
@@ -94,8 +94,8 @@ a minute and needs a registry of npm packages.</p>
 """
 
 
-def viewer_policy(content_url: str | None = None) -> str:
-    """Return the Content-Security-Policy of the document: its own files, and media of the API.
+def build_viewer_policy(content_url: str | None = None) -> str:
+    """Return the Content-Security-Policy of the document. It permits its own files, and media.
 
     Args:
         content_url: The origin of signed links, if it differs from that of the API.
@@ -108,15 +108,15 @@ def viewer_policy(content_url: str | None = None) -> str:
     )
 
 
-def viewer_router(folder: Path | None = None, content_url: str | None = None) -> APIRouter:
-    """Return the routes of the viewer.
+def create_viewer_router(folder: Path | None = None, content_url: str | None = None) -> APIRouter:
+    """Create the router of the viewer.
 
     Args:
         folder: The folder of the build; by default `BUILT_VIEWER`. If it does not exist, the
             document is a 503 that explains how to build it.
         content_url: The origin of signed links, if it differs from that of the API.
     """
-    policy = viewer_policy(content_url)
+    policy = build_viewer_policy(content_url)
     root = folder or BUILT_VIEWER
     router = APIRouter(include_in_schema=False)
 
@@ -131,7 +131,7 @@ def viewer_router(folder: Path | None = None, content_url: str | None = None) ->
                 "Content-Security-Policy": _DENY_ALL_POLICY,
                 **_SECURITY_HEADERS,
             }
-            return _file_response(request, _NOT_BUILT_PAGE.encode(), headers, status=503)
+            return _build_file_response(request, _NOT_BUILT_PAGE.encode(), headers, status=503)
 
     async def get_explorer(request: Request) -> Response:
         """Return the explorer of the API, or a plain page if it is not built."""
@@ -143,7 +143,7 @@ def viewer_router(folder: Path | None = None, content_url: str | None = None) ->
     async def get_viewer_asset(request: Request, name: str) -> Response:
         """Return a script or a style of the application; its name changes with its content."""
         if not _ASSET_NAME.fullmatch(name):
-            raise _missing_file_error()
+            raise _build_missing_file_error()
         return await _serve_file(request, root, f"assets/{name}", _CACHE_FOREVER)
 
     async def get_viewer_icon(request: Request) -> Response:
@@ -168,13 +168,13 @@ async def _serve_file(
     headers = {
         **coding_headers,
         "Content-Type": _TYPES[Path(name).suffix],
-        "ETag": strong_etag(hashlib.sha256(body).hexdigest()),
+        "ETag": make_strong_etag(hashlib.sha256(body).hexdigest()),
         "Cache-Control": cache_control,
         "Content-Security-Policy": policy,
         **_SECURITY_HEADERS,
     }
-    unchanged = unchanged_response(request, headers)
-    return unchanged or _file_response(request, body, headers)
+    unchanged = build_unchanged_response(request, headers)
+    return unchanged or _build_file_response(request, body, headers)
 
 
 def _read_file(
@@ -190,25 +190,25 @@ def _read_file(
         NotFoundError: There is no such file.
     """
     if Path(name).suffix not in _TYPES:
-        raise _missing_file_error()
+        raise _build_missing_file_error()
     try:
         viewer_dir = root.resolve(strict=True)
         encoded = {
             coding: viewer_dir / f"{name}{suffix}" for coding, suffix in _CODING_SUFFIXES.items()
         }
         available = [coding for coding, path in encoded.items() if path.is_file()]
-        coding = preferred_encoding(request_headers, available) if available else None
+        coding = choose_encoding(request_headers, available) if available else None
         path = (viewer_dir / name if coding is None else encoded[coding]).resolve(strict=True)
         if not path.is_relative_to(viewer_dir):
-            raise _missing_file_error()
+            raise _build_missing_file_error()
         headers = {"Vary": "Accept-Encoding"} if available else {}
         return path.read_bytes(), headers | ({"Content-Encoding": coding} if coding else {})
     except (OSError, RuntimeError) as exc:
-        # These are raised for folders, circular links and unreadable files, too.
-        raise _missing_file_error() from exc
+        # Folders, circular links and unreadable files raise these as well.
+        raise _build_missing_file_error() from exc
 
 
-def _file_response(
+def _build_file_response(
     request: Request, body: bytes, headers: dict[str, str], status: int = 200
 ) -> Response:
     headers["Content-Length"] = str(len(body))
@@ -216,5 +216,5 @@ def _file_response(
     return Response(content, status_code=status, headers=headers)
 
 
-def _missing_file_error() -> NotFoundError:
+def _build_missing_file_error() -> NotFoundError:
     return NotFoundError("file", detail="The viewer has no such file.")

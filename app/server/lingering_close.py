@@ -18,7 +18,7 @@ from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol, RequestResp
 from uvicorn.protocols.websockets.websockets_sansio_impl import WebSocketsSansIOProtocol
 from uvicorn.server import ServerState
 
-from app.http.problem_types import problem_response
+from app.http.problem_types import build_problem_response
 from app.models.identity import new_id
 from app.models.limits import Limits
 from pagefault_dialects.errors import PagefaultError
@@ -216,7 +216,7 @@ class LingeringProtocol(HttpToolsProtocol):
             self.flow.pause_reading()
 
     def _write_error(self, error: PagefaultError) -> None:
-        response = problem_response(error, instance="", request_id=new_id())
+        response = build_problem_response(error, instance="", request_id=new_id())
         headers = [*response.raw_headers, (b"connection", b"close")]
         lines = [b"HTTP/1.1 %d \r\n" % response.status_code]
         lines += [name + b": " + value + b"\r\n" for name, value in headers]

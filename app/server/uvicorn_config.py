@@ -32,7 +32,7 @@ _OTHER_DESCRIPTORS = 256
 _log = structlog.get_logger(__name__)
 
 
-def server_config(
+def create_server_config(
     settings: Settings, app: str | Callable[[], FastAPI] = "app.server.uvicorn_config:served_app"
 ) -> uvicorn.Config:
     """Return the server's configuration.

@@ -1,12 +1,15 @@
-"""Opens stores, and creates the services over them.
+"""Open the stores, and create the services that use them.
 
-services            creates services by their types
+services            the container of services, which creates each service by its type
 shared_services     services that several features use
-media_services      those for media, which not every command loads
-…_services          services of a feature that commands open too; `feature_services` has all others
-open_stores         both stores, for the service, and the keys of links and tickets
-stores              database, blobs and broker alone
+ingest_services     services that `pagefault ingest` needs too
+event_services, maintenance_services, feature_services
+                    services that only the server needs
+open_stores         open both stores of a server, with the keys that sign links and tickets
+stores              open the database, the blob store or the broker alone
+store_status        read the state of the stores for `pagefault status`
+bucket_urls         parse the settings of a bucket
 brokers             wake event streams when another process has written
 tracing             metrics and stores that record spans, if traces are exported
-startup_errors      errors that keep the service from opening
+startup_errors      errors that keep the service from starting
 """

@@ -1,7 +1,7 @@
 """Parse the settings of a bucket: its URL and its endpoint.
 
-The prefix may not contain `#` or `?`, which would silently truncate it, nor `//` or `..`, which
-would be changed. Each of these is an error when the service starts.
+The prefix may contain neither `#` and `?`, after which URL parsers would cut it off, nor `//` and
+`..`, which clients of S3 would replace. The service does not start with such a prefix.
 """
 
 import re
@@ -10,14 +10,14 @@ from urllib.parse import urlsplit
 
 from app.wiring.startup_errors import SettingError
 
-_URL = "PAGEFAULT_BLOBS__URL"
-_ENDPOINT = "PAGEFAULT_BLOBS__S3_ENDPOINT"
-_RULE = f"{_URL} must look like s3://bucket or s3://bucket/prefix"
-# Amazon allows 3 to 63 of these, without capitals and underscores. Older buckets and other stores
-# have both, and each store returns an error for a name that it does not allow.
-_BUCKET = re.compile(r"[A-Za-z0-9]([A-Za-z0-9._-]{0,253}[A-Za-z0-9])?")
-# Characters of S3 keys that are the same in a URL and in the client of the store.
-_SEGMENT = re.compile(r"[A-Za-z0-9!$&'()+,;=@_.:-]+")
+_URL_VARIABLE = "PAGEFAULT_BLOBS__URL"
+_ENDPOINT_VARIABLE = "PAGEFAULT_BLOBS__S3_ENDPOINT"
+_URL_RULE = f"{_URL_VARIABLE} must look like s3://bucket or s3://bucket/prefix"
+# Amazon allows names of 3 to 63 characters, without capitals and underscores. Older buckets and
+# other stores have both. Each store returns an error for a name that it does not allow.
+_BUCKET_NAME = re.compile(r"[A-Za-z0-9]([A-Za-z0-9._-]{0,253}[A-Za-z0-9])?")
+# Characters of S3 keys that need no escaping in a URL, and that no client of S3 changes.
+_PREFIX_SEGMENT = re.compile(r"[A-Za-z0-9!$&'()+,;=@_.:-]+")
 _UNPRINTABLE = re.compile(r"[\x00-\x20\x7f-\xa0\u2028\u2029]")
 
 
@@ -30,20 +30,20 @@ class BucketUrl:
 
 
 def parse_bucket_url(text: str) -> BucketUrl:
-    """Parse `s3://bucket/prefix`; a slash at the end is removed.
+    """Parse `s3://bucket/prefix`. A slash at the end is removed.
 
     Raises:
         SettingError: The URL has another form, or a part of it would be lost or changed.
     """
     scheme, separator, rest = text.partition("://")
     if scheme != "s3" or not separator:
-        raise SettingError(_RULE)
+        raise SettingError(_URL_RULE)
     if _UNPRINTABLE.search(text):
-        raise SettingError(f"{_RULE}: it has a space or a control character in it")
+        raise SettingError(f"{_URL_RULE}: it has a space or a control character in it")
     for character in "#?":
         if character in rest:
             raise SettingError(
-                f"{_RULE}: no {character} is allowed in it, use letters, digits, - _ ."
+                f"{_URL_RULE}: no {character} is allowed in it, use letters, digits, - _ ."
             )
     bucket, slash, prefix = rest.partition("/")
     _check_bucket(bucket)
@@ -51,7 +51,7 @@ def parse_bucket_url(text: str) -> BucketUrl:
     if slash and prefix:
         _check_prefix(prefix)
     elif rest.endswith("//"):
-        raise SettingError(f"{_RULE}: it has // behind the bucket")
+        raise SettingError(f"{_URL_RULE}: it has // behind the bucket")
     return BucketUrl(bucket, prefix)
 
 
@@ -63,7 +63,7 @@ def check_endpoint(text: str | None) -> str | None:
     """
     if text is None:
         return None
-    rule = f"{_ENDPOINT} must look like https://s3.example.com or http://127.0.0.1:9000"
+    rule = f"{_ENDPOINT_VARIABLE} must look like https://s3.example.com or http://127.0.0.1:9000"
     try:
         url = urlsplit(text)
         port = url.port
@@ -78,28 +78,30 @@ def check_endpoint(text: str | None) -> str | None:
 
 def _check_bucket(bucket: str) -> None:
     if not bucket:
-        raise SettingError(f"{_RULE}: the bucket is missing")
+        raise SettingError(f"{_URL_RULE}: the bucket is missing")
     if "@" in bucket or ":" in bucket:
         raise SettingError(
-            f"{_RULE}: no user, password or port stands before the bucket; the key is set by "
+            f"{_URL_RULE}: no user, password or port stands before the bucket; the key is set by "
             "PAGEFAULT_BLOBS__S3_ACCESS_KEY_ID and PAGEFAULT_BLOBS__S3_SECRET_ACCESS_KEY, the host "
-            f"by {_ENDPOINT}"
+            f"by {_ENDPOINT_VARIABLE}"
         )
-    if not _BUCKET.fullmatch(bucket) or ".." in bucket:
+    if not _BUCKET_NAME.fullmatch(bucket) or ".." in bucket:
         raise SettingError(
-            f"{_RULE}: a bucket's name has letters, digits, - _ and . and begins and ends with a "
-            "letter or digit"
+            f"{_URL_RULE}: a bucket's name has letters, digits, - _ and . and begins and ends with "
+            "a letter or digit"
         )
 
 
 def _check_prefix(prefix: str) -> None:
     for segment in prefix.split("/"):
         if not segment:
-            raise SettingError(f"{_RULE}: it has // in its prefix")
+            raise SettingError(f"{_URL_RULE}: it has // in its prefix")
         if segment in (".", ".."):
-            raise SettingError(f"{_RULE}: it has {segment} in its prefix, which S3 does not follow")
-        if not _SEGMENT.fullmatch(segment):
             raise SettingError(
-                f"{_RULE}: a prefix has letters, digits and ! $ & ' ( ) + , ; = @ _ . : - between "
-                "its slashes"
+                f"{_URL_RULE}: it has {segment} in its prefix, which S3 does not follow"
+            )
+        if not _PREFIX_SEGMENT.fullmatch(segment):
+            raise SettingError(
+                f"{_URL_RULE}: a prefix has letters, digits and ! $ & ' ( ) + , ; = @ _ . : - "
+                "between its slashes"
             )

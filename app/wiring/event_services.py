@@ -1,4 +1,4 @@
-"""Services of the feature events."""
+"""Providers of the services of the feature `events`."""
 
 from app.config.settings import Settings
 from app.services.access.callers import Access
@@ -13,7 +13,7 @@ from app.telemetry.metrics import Metrics
 from app.wiring.services import Provider, Services
 
 
-def _event_streams(services: Services) -> EventStreams:
+def _create_event_streams(services: Services) -> EventStreams:
     events, memory, records = services[Settings].events, services[MemoryBudget], services[Records]
     broker = services[EventBroker]
     services[Metrics].watch_notifications(lambda: not broker.is_notified)
@@ -35,7 +35,7 @@ def _event_streams(services: Services) -> EventStreams:
 SERVICES = (
     Provider(
         EventStreams,
-        _event_streams,
+        _create_event_streams,
         running=lambda services: services[EventStreams].running(services[EventBroker]),
     ),
 )

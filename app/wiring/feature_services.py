@@ -1,4 +1,4 @@
-"""Services of features that only the running service needs."""
+"""Providers of the services that only the server needs: for each feature, one sequence."""
 
 from app.config.settings import Settings
 from app.models.limits import Limits
@@ -60,7 +60,7 @@ from app.wiring.services import Provider, Services
 from app.wiring.startup_errors import SettingError
 
 
-def _resources(services: Services) -> Resources:
+def _create_resources(services: Services) -> Resources:
     limit_bytes = services[Limits].medium_bytes
     return Resources(services[Records], services[BlobStore], limit_bytes=limit_bytes)
 
@@ -70,7 +70,7 @@ RESOURCES = (
         ContentSources,
         lambda services: ContentSources(services[Stores].blobs, services[OffloadRules]),
     ),
-    Provider(Resources, _resources),
+    Provider(Resources, _create_resources),
     Provider(ResourceTexts),
     Provider(Aliases),
     Provider(DerivedImages),
@@ -78,7 +78,7 @@ RESOURCES = (
 )
 
 
-def _fetcher(services: Services) -> Fetcher:
+def _create_fetcher(services: Services) -> Fetcher:
     try:
         return Fetcher(services[Settings].fetch)
     except ValueError as exc:
@@ -92,7 +92,7 @@ PAGES = (
     Provider(PageReading),
     Provider(Pages),
     Provider(PageChanges),
-    Provider(Fetcher, _fetcher),
+    Provider(Fetcher, _create_fetcher),
     Provider(PageViews, lambda services: services[PageReading]),
     Provider(PageDownloads),
     Provider(PageFaults),
@@ -112,19 +112,19 @@ SEARCH = (
 )
 
 
-def _resolver(services: Services) -> TurnResolver:
+def _create_turn_resolver(services: Services) -> TurnResolver:
     settings = services[Settings]
     return TurnResolver(
         services[Records],
         MediaLoader(services[BlobStore], services[DerivedImages], services[MediaChecks]),
         links=services[LinkSigner],
-        # Links are only for models that can reach a public URL.
+        # Without a public URL, models get no links.
         content_base_url=settings.content_url or settings.public_url,
         limits=services[Limits],
     )
 
 
-def _session_renders(services: Services) -> SessionRenders:
+def _create_session_renders(services: Services) -> SessionRenders:
     records, blobs, resolver = services[Records], services[BlobStore], services[TurnResolver]
     turns = TurnCache()
     return SessionRenders(
@@ -139,9 +139,9 @@ def _session_renders(services: Services) -> SessionRenders:
 
 
 RENDERS = (
-    Provider(TurnResolver, _resolver),
+    Provider(TurnResolver, _create_turn_resolver),
     Provider(ToolResultRenders),
-    Provider(SessionRenders, _session_renders),
+    Provider(SessionRenders, _create_session_renders),
     Provider(Renders),
     Provider(WorkingSets),
     Provider(Outlines),

@@ -1,4 +1,4 @@
-"""Services of media, sessions and tool results, which `pagefault ingest` needs."""
+"""Providers of the services of media, sessions and tool results, which `pagefault ingest` needs."""
 
 from app.models.limits import Limits
 from app.services.concurrency.large_work import LargeWork
@@ -31,7 +31,7 @@ SESSIONS = (
 )
 
 
-def _tool_results(services: Services) -> ToolResults:
+def _create_tool_results(services: Services) -> ToolResults:
     limits = services[Limits]
     return ToolResults(
         services[Records],
@@ -45,4 +45,4 @@ def _tool_results(services: Services) -> ToolResults:
     )
 
 
-RESULTS = (Provider(ToolResults, _tool_results),)
+RESULTS = (Provider(ToolResults, _create_tool_results),)

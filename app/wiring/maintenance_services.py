@@ -1,4 +1,4 @@
-"""Services of the feature operations: sweep, scrub and check of the stores."""
+"""Providers of the services of the feature `operations`: sweep, scrub and check of the stores."""
 
 from datetime import timedelta
 
@@ -11,7 +11,7 @@ from app.wiring.open_stores import Stores
 from app.wiring.services import Provider, Services
 
 
-def _sweep(services: Services) -> Sweep:
+def _create_sweep(services: Services) -> Sweep:
     stores, events = services[Stores], services[Settings].events
     return Sweep(
         stores.records,
@@ -22,7 +22,7 @@ def _sweep(services: Services) -> Sweep:
     )
 
 
-def _scrub(services: Services) -> Scrub:
+def _create_scrub(services: Services) -> Scrub:
     stores, settings = services[Stores], services[Settings].scrub
     return Scrub(
         stores.records,
@@ -36,12 +36,12 @@ def _scrub(services: Services) -> Scrub:
 SERVICES = (
     Provider(
         Sweep,
-        _sweep,
+        _create_sweep,
         running=lambda services: services[Sweep].scheduled(
             interval_seconds=services[Settings].sweep.interval_seconds,
             grace_seconds=services[Settings].sweep.grace_seconds,
         ),
     ),
-    Provider(Scrub, _scrub, running=lambda services: services[Scrub].running()),
+    Provider(Scrub, _create_scrub, running=lambda services: services[Scrub].running()),
     Provider(StoreCheck),
 )

@@ -20,17 +20,23 @@ from app.stores.blobs.store import BlobStore
 from app.stores.records.records import Records
 from app.wiring.startup_errors import MissingSigningKeysError
 from app.wiring.stores import (
+    build_offload_rules,
     check_blob_store,
-    offload_rules,
     open_blob_store,
     open_broker,
     open_checked_database,
 )
 from app.wiring.tracing import trace_database
 
+# No request lasts longer than a day, so older temporary files belong to interrupted uploads.
+_ABANDONED_UPLOAD_SECONDS = 24 * 3600.0
 
-def signing_keys(settings: Settings) -> Sequence[SigningKey]:
-    """Return the configured keys, or for the embedded database the key in the data directory.
+
+def read_signing_keys(settings: Settings) -> Sequence[SigningKey]:
+    """Return the keys that sign links and tickets.
+
+    Without configured keys, a service with the embedded database uses the key in its data
+    directory.
 
     Raises:
         MissingSigningKeysError: The database is a server, and no keys are configured.
@@ -39,18 +45,15 @@ def signing_keys(settings: Settings) -> Sequence[SigningKey]:
     if not configured and not settings.is_embedded_database:
         raise MissingSigningKeysError
     if not configured:
-        configured = [_own_signing_key(settings.data_dir / "signing-key")]
+        configured = [_read_or_create_signing_key(settings.data_dir / "signing-key")]
     return [
         SigningKey(key_id, secret.encode())
         for key_id, _, secret in (key.partition(":") for key in configured)
     ]
 
 
-def _own_signing_key(path: Path) -> str:
-    """Return the key in the data directory, which is created if it is missing.
-
-    Only the owner of the file can read it.
-    """
+def _read_or_create_signing_key(path: Path) -> str:
+    """Return the key in a file. A missing file is created, for its owner only."""
     temporary = path.with_name(f"{path.name}.{secrets.token_hex(8)}")
     if not path.exists():
         descriptor = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
@@ -59,7 +62,7 @@ def _own_signing_key(path: Path) -> str:
             file.flush()
             os.fsync(descriptor)
         try:
-            # A rename would replace the key of a worker that has started at the same time.
+            # A rename would replace the file if another worker has just created it.
             os.link(temporary, path)
         except FileExistsError:
             pass
@@ -68,22 +71,18 @@ def _own_signing_key(path: Path) -> str:
     return path.read_text().strip()
 
 
-# Requests end after a day, so older temporary files belong to interrupted uploads.
-_ABANDONED_UPLOAD_SECONDS = 24 * 3600.0
-
-
 @dataclass(frozen=True, slots=True)
 class Stores:
-    """Both stores, with the database at the newest revision."""
+    """Both stores of a server, with the database at the newest revision."""
 
     records: Records
     blobs: BlobStore
-    """The blob store without the quota of stored bytes."""
+    """The blob store itself; `QuotaBlobStore` also enforces the quota of stored bytes."""
     storage_quota: StorageQuota | None
     """The quota of stored bytes; `None` without one."""
 
     def values(self, settings: Settings) -> dict[type[Any], object]:
-        """Return the objects from which services are created, by type."""
+        """Return the objects that `Services` needs to create services, by their types."""
         return {
             Settings: settings,
             Limits: settings.limits,
@@ -94,7 +93,9 @@ class Stores:
 
 @asynccontextmanager
 async def open_stores(settings: Settings) -> AsyncIterator[dict[type[Any], object]]:
-    """Open both stores, migrate the embedded database, and yield the `values` for `Services`.
+    """Open both stores, and yield the objects that `Services` needs, by their types.
+
+    An embedded database is migrated to the newest revision.
 
     Raises:
         DataDirectoryError: The data directory cannot be created.
@@ -104,7 +105,7 @@ async def open_stores(settings: Settings) -> AsyncIterator[dict[type[Any], objec
         StoreUnavailableError: A store does not answer, or refuses the service.
     """
     # Settings are checked before anything is opened.
-    rules = offload_rules(settings)
+    rules = build_offload_rules(settings)
     async with AsyncExitStack() as stack:
         engines = await stack.enter_async_context(open_checked_database(settings))
         blobs = open_blob_store(settings.blobs, settings.data_dir)
@@ -113,7 +114,7 @@ async def open_stores(settings: Settings) -> AsyncIterator[dict[type[Any], objec
         records = Records(database, blob_size=blobs.size, announce=broker.announce)
         await check_blob_store(blobs)
         await blobs.sweep_temporary(_ABANDONED_UPLOAD_SECONDS)
-        links = LinkSigner(await anyio.to_thread.run_sync(signing_keys, settings))
+        links = LinkSigner(await anyio.to_thread.run_sync(read_signing_keys, settings))
         access = Access(records, settings.default_project if settings.auth == "none" else None)
         if access.default_project is not None:
             await access.ensure_project(access.default_project)

@@ -1,4 +1,4 @@
-"""The services of a process: each is created once, by its type, when it is first needed."""
+"""The container of the services of a process. It creates each service when it is first used."""
 
 from collections.abc import AsyncIterator, Callable, Iterable, Mapping
 from contextlib import AbstractAsyncContextManager, AsyncExitStack, asynccontextmanager
@@ -11,13 +11,13 @@ _Service = TypeVar("_Service")
 
 @dataclass(frozen=True, slots=True)
 class Provider(Generic[_Service]):
-    """A factory of one service."""
+    """Creates one service, and runs its background work."""
 
     kind: type[_Service]
     """The type of the service, which is its key in `Services`."""
     make: Callable[["Services"], _Service] | None = None
-    """Creates the service. By default the type is called, with the services that have the types of
-    its parameters."""
+    """Creates the service. By default, the type is called; the argument for each parameter is the
+    service with the type in its annotation."""
     running: Callable[["Services"], AbstractAsyncContextManager[object]] | None = None
     """Returns a context manager that runs the background work of the service."""
 
@@ -26,7 +26,7 @@ class Services:
     """The services of a process, by type.
 
     Args:
-        providers: The factories.
+        providers: The providers, in the order in which background work starts.
         values: Objects that exist already, by type: settings and open stores.
     """
 
@@ -40,7 +40,7 @@ class Services:
         """Return the service of a type. The first call creates it.
 
         Raises:
-            KeyError: There is no factory for this type.
+            KeyError: There is no provider for this type.
         """
         if kind not in self._created:
             make = self._providers[kind].make
@@ -48,17 +48,19 @@ class Services:
         return cast(_Service, self._created[kind])
 
     def _create(self, kind: type[_Service]) -> _Service:
-        """Return a service whose parameters are other services, found by their annotations."""
+        """Create a service with other services as its arguments, found by their annotations."""
         parameters = signature(kind, eval_str=True).parameters.values()
-        required = (parameter for parameter in parameters if parameter.default is parameter.empty)
-        return kind(**{field.name: self[field.annotation] for field in required})
+        required = [parameter for parameter in parameters if parameter.default is parameter.empty]
+        return kind(**{parameter.name: self[parameter.annotation] for parameter in required})
 
     @asynccontextmanager
     async def running(self, *kinds: type[Any]) -> AsyncIterator[None]:
-        """Create the services of these types, and run their background work until the block ends.
+        """Create services, and run their background work until the block ends.
 
-        Without types, all services are created. Background work starts in the order of the
-        providers, and stops in reverse order.
+        The background work starts in the order of the providers, and stops in reverse order.
+
+        Args:
+            kinds: The types of the services; without types, all services.
         """
         async with AsyncExitStack() as stack:
             for kind, provider in self._providers.items():

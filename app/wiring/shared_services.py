@@ -1,4 +1,4 @@
-"""Services of several features: memory, request bodies, metrics, quotas and published content."""
+"""Providers of services that several features use: memory, bodies, metrics, quotas, content."""
 
 from app.config.settings import Settings
 from app.models.limits import Limits
@@ -24,7 +24,7 @@ from app.wiring.services import Provider, Services
 from app.wiring.tracing import create_metrics, trace_blobs
 
 
-def _blobs(services: Services) -> BlobStore:
+def _create_blob_store(services: Services) -> BlobStore:
     stores = services[Stores]
     blobs = stores.blobs
     if stores.storage_quota is not None:
@@ -32,7 +32,7 @@ def _blobs(services: Services) -> BlobStore:
     return trace_blobs(blobs)
 
 
-def _metrics(services: Services) -> Metrics:
+def _create_metrics(services: Services) -> Metrics:
     metrics = create_metrics()
     memory = services[MemoryBudget]
     metrics.watch_memory(lambda: memory.held_bytes)
@@ -40,7 +40,7 @@ def _metrics(services: Services) -> Metrics:
     return metrics
 
 
-def _quotas(services: Services) -> Quotas:
+def _create_quotas(services: Services) -> Quotas:
     quotas = services[Settings].quotas
     return Quotas(
         requests_per_minute=quotas.requests_per_minute,
@@ -48,7 +48,7 @@ def _quotas(services: Services) -> Quotas:
     )
 
 
-def _published_content(services: Services) -> PublishedContent:
+def _create_published_content(services: Services) -> PublishedContent:
     settings = services[Settings]
     host = f"[{settings.host}]" if ":" in settings.host else settings.host
     base_url = settings.public_url or f"http://{host}:{settings.port}"
@@ -69,7 +69,7 @@ SERVICES = (
     Provider(
         GarbageCollector, running=lambda services: run_beside(services[GarbageCollector].run())
     ),
-    Provider(BlobStore, _blobs),
+    Provider(BlobStore, _create_blob_store),
     Provider(
         BodyBudget,
         lambda services: BodyBudget(
@@ -94,8 +94,10 @@ SERVICES = (
         lambda services: RawResults(is_enabled=services[Settings].debug_tool_result_raw),
     ),
     Provider(
-        Metrics, _metrics, running=lambda services: run_beside(services[Metrics].keep_fresh())
+        Metrics,
+        _create_metrics,
+        running=lambda services: run_beside(services[Metrics].keep_fresh()),
     ),
-    Provider(Quotas, _quotas),
-    Provider(PublishedContent, _published_content),
+    Provider(Quotas, _create_quotas),
+    Provider(PublishedContent, _create_published_content),
 )

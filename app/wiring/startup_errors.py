@@ -6,7 +6,7 @@ from app.version import VERSION
 
 
 class OutdatedDatabaseError(Exception):
-    """The database of a server is not at the revision that this version needs."""
+    """The database on a server is not at the revision that this version needs."""
 
     def __init__(self, current: str | None, needed: str) -> None:
         super().__init__(
@@ -32,8 +32,8 @@ class SettingError(ValueError):
 class DataDirectoryError(Exception):
     """The data directory cannot be created or written."""
 
-    def __init__(self, data_dir: Path, reason: str, *, is_there: bool = False) -> None:
-        action = "write in" if is_there else "make"
+    def __init__(self, data_dir: Path, reason: str, *, exists: bool = False) -> None:
+        action = "write in" if exists else "make"
         super().__init__(f"cannot {action} the data directory {data_dir}: {reason}")
 
 

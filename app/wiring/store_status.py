@@ -1,6 +1,6 @@
 """Read the state of the stores for `pagefault status`, without migrating them.
 
-A store may be down; the report then has the reason.
+If a store does not respond, the report has the reason instead of its state.
 """
 
 import platform
@@ -39,12 +39,12 @@ _TIMEOUT_SECONDS = 15.0
 
 
 async def read_status(settings: Settings) -> StatusReport:
-    """Return the state of the service. `failures` has the reason for each store that fails.
+    """Read the state of the service. `failures` has the reason for each store that fails.
 
     Raises:
         SettingError: A setting is invalid.
     """
-    reader = _Reader(settings, open_database(settings))
+    reader = _StatusReader(settings, open_database(settings))
     try:
         await reader.read("database", reader.read_database)
         await reader.read("files", reader.read_files)
@@ -55,12 +55,12 @@ async def read_status(settings: Settings) -> StatusReport:
     return reader.report()
 
 
-class _Reader:
-    """Collects the parts of a report.
+class _StatusReader:
+    """Reads the stores one by one, and collects the parts of a report.
 
     Args:
         settings: The settings of the stores.
-        engines: The database.
+        engines: The connections to the database.
     """
 
     def __init__(self, settings: Settings, engines: Engines) -> None:
@@ -84,23 +84,26 @@ class _Reader:
             self._failures[name] = f"{name}: no answer within {_TIMEOUT_SECONDS:.0f} s"
 
     async def read_database(self) -> None:
-        """Read the database; queues are read only at the revision of this version."""
+        """Read the state of the database.
+
+        Queues are read only if the database is at the revision of this version.
+        """
         current = await anyio.to_thread.run_sync(
             current_revision, self.engines.reader, abandon_on_cancel=True
         )
         self._revision = Revision(current, newest_revision())
         self._database = await self.engines.read(read_database_status)
         if self.engines.is_postgresql:
-            is_recognized = await anyio.to_thread.run_sync(
+            is_pooler_detected = await anyio.to_thread.run_sync(
                 is_pooled, self.engines.reader, abandon_on_cancel=True
             )
-            self._pooler = Pooler(is_recognized, self._settings.db.transaction_pooler)
+            self._pooler = Pooler(is_pooler_detected, self._settings.db.transaction_pooler)
         if self._revision.current == self._revision.needed:
             self._queues = await self.engines.read(read_queue_status)
 
     async def read_notifications(self) -> None:
-        """Send a notification to this process, unless the database has failed."""
-        carrier = _carrier(self._settings)
+        """Check that a notification arrives, unless the database that carries it has failed."""
+        carrier = _find_carrier(self._settings)
         if not self.engines.is_postgresql or (carrier == "database" and not self._database):
             return
         channel = open_notification_channel(self._settings, self.engines.address)
@@ -117,11 +120,11 @@ class _Reader:
             self._notifications = Notifications(carrier, are_arriving, channel.advice)
 
     async def read_files(self) -> None:
-        """Read and write a file."""
+        """Check that the blob store can be read and written."""
         await open_blob_store(self._settings.blobs, self._settings.data_dir).check()
 
     def report(self) -> StatusReport:
-        """Return the report."""
+        """Return the report about everything that was read."""
         settings, quotas = self._settings, self._settings.quotas
         folders = (settings.data_dir, *settings.data_dir.absolute().parents)
         disk = shutil.disk_usage(next(folder for folder in folders if folder.exists()))
@@ -144,7 +147,8 @@ class _Reader:
         )
 
 
-def _carrier(settings: Settings) -> Carrier:
+def _find_carrier(settings: Settings) -> Carrier:
+    """Return what carries the notifications between processes, according to the settings."""
     if settings.events.redis_url is not None:
         return "redis"
     return "database" if settings.db.listen_url is None else "listen-url"

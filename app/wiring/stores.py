@@ -51,16 +51,21 @@ _log = structlog.get_logger(__name__)
 
 @asynccontextmanager
 async def open_access(settings: Settings) -> AsyncIterator[Access]:
-    """Open the database, at the newest revision, for the `keys` commands."""
+    """Open the database, and yield the projects and keys in it, for `pagefault keys`."""
     async with open_checked_database(settings) as engines:
         yield Access(Records(engines), None)
 
 
 @asynccontextmanager
 async def open_records(settings: Settings) -> AsyncIterator[tuple[Records, BlobStore]]:
-    """Open both stores for a command that creates its own service.
+    """Open both stores for a command that needs only a few services.
 
-    Raises the errors of `open_stores`.
+    Raises:
+        DataDirectoryError: The data directory cannot be created.
+        NewerDatabaseError: A newer version has migrated the database.
+        OutdatedDatabaseError: A server's database has to be migrated first.
+        SettingError: A setting is invalid.
+        StoreUnavailableError: A store does not respond, or refuses the service.
     """
     async with open_checked_database(settings) as engines:
         blobs = open_blob_store(settings.blobs, settings.data_dir)
@@ -70,21 +75,21 @@ async def open_records(settings: Settings) -> AsyncIterator[tuple[Records, BlobS
 
 async def migrate_database(settings: Settings) -> tuple[str | None, str]:
     """Migrate the database to the newest revision; return the revisions before and after."""
-    await anyio.to_thread.run_sync(make_data_dir, settings.data_dir)
-    # One connection migrates, and one has the lock.
+    await anyio.to_thread.run_sync(create_data_dir, settings.data_dir)
+    # One connection migrates, and the other holds the lock.
     database = settings.db.model_copy(update={"pool_size": 2})
     engines = open_database(settings.model_copy(update={"db": database}))
     try:
-        return await anyio.to_thread.run_sync(_migrate_known, engines)
+        return await anyio.to_thread.run_sync(_migrate_known_revision, engines)
     finally:
         await engines.close()
 
 
 async def plan_database_migration(settings: Settings) -> list[PlannedStatement]:
-    """Return the statements that `migrate_database` would execute; nothing is locked or changed."""
+    """Return the statements that `migrate_database` would execute. Nothing is locked or changed."""
     engines = open_database(settings)
     try:
-        _check_known(await anyio.to_thread.run_sync(current_revision, engines.reader))
+        _check_known_revision(await anyio.to_thread.run_sync(current_revision, engines.reader))
         return await anyio.to_thread.run_sync(plan_migration, engines.reader)
     finally:
         await engines.close()
@@ -93,19 +98,19 @@ async def plan_database_migration(settings: Settings) -> list[PlannedStatement]:
 async def migrate_in_subprocess(settings: Settings) -> None:
     """Migrate an embedded database in a subprocess, if it is not at the newest revision.
 
-    Alembic takes 10 MiB of memory, which this process would keep. Errors of the subprocess are
-    ignored: opening the database raises them again.
+    In this process, Alembic would take 10 MiB of memory until the process ends. Errors of the
+    subprocess are ignored, because opening the database raises them again.
     """
     if not settings.is_embedded_database:
         return
     path = settings.data_dir / DATABASE_FILE
     if await anyio.to_thread.run_sync(is_newest, path):
         return
-    # `-P` prevents imports from the current directory, which a host has chosen.
+    # The current directory was chosen by the host of this process. `-P` prevents imports from it.
     command = [sys.executable, "-P", "-m", "app.cli.main", "migrate", "--data-dir"]
     await anyio.run_process(
         [*command, str(settings.data_dir)],
-        # Standard input belongs to the host.
+        # Standard input is the connection to the host.
         stdin=subprocess.DEVNULL,
         stdout=subprocess.DEVNULL,
         stderr=subprocess.DEVNULL,
@@ -115,7 +120,9 @@ async def migrate_in_subprocess(settings: Settings) -> None:
 
 @asynccontextmanager
 async def open_checked_database(settings: Settings) -> AsyncIterator[Engines]:
-    """Open the configured database, at the newest revision, while the block runs.
+    """Open the configured database, and check that it is at the newest revision.
+
+    An embedded database is migrated. The database is closed when the block ends.
 
     Raises:
         DataDirectoryError: The data directory cannot be created.
@@ -123,15 +130,15 @@ async def open_checked_database(settings: Settings) -> AsyncIterator[Engines]:
         OutdatedDatabaseError: A server's database has to be migrated first.
         SettingError: The URL is invalid.
     """
-    await anyio.to_thread.run_sync(make_data_dir, settings.data_dir)
+    await anyio.to_thread.run_sync(create_data_dir, settings.data_dir)
     engines = open_database(settings)
     try:
         if settings.is_embedded_database:
-            await anyio.to_thread.run_sync(_migrate_known, engines)
+            await anyio.to_thread.run_sync(_migrate_known_revision, engines)
         else:
             current = await anyio.to_thread.run_sync(current_revision, engines.reader)
             needed = await anyio.to_thread.run_sync(newest_revision)
-            _check_known(current)
+            _check_known_revision(current)
             if current != needed:
                 raise OutdatedDatabaseError(current, needed)
             if await anyio.to_thread.run_sync(is_pooled, engines.reader):
@@ -141,18 +148,18 @@ async def open_checked_database(settings: Settings) -> AsyncIterator[Engines]:
         await engines.close()
 
 
-def _migrate_known(engines: Engines) -> tuple[str | None, str]:
-    _check_known(current_revision(engines.writer))
+def _migrate_known_revision(engines: Engines) -> tuple[str | None, str]:
+    _check_known_revision(current_revision(engines.writer))
     return migrate(engines.writer)
 
 
-def _check_known(revision: str | None) -> None:
+def _check_known_revision(revision: str | None) -> None:
     if revision is not None and revision not in known_revisions():
         raise NewerDatabaseError(revision)
 
 
 def open_database(settings: Settings) -> Engines:
-    """Return the engines of the configured database; nothing is connected yet.
+    """Return the engines of the configured database, without connecting.
 
     Raises:
         SettingError: The URL is invalid.
@@ -185,12 +192,12 @@ async def open_broker(settings: Settings, engines: Engines) -> AsyncIterator[Eve
 
 
 def open_notification_channel(settings: Settings, address: DatabaseAddress) -> NotificationChannel:
-    """Return the channel of notifications between processes; nothing is connected yet.
+    """Return the channel for notifications between processes, without connecting.
 
     Raises:
         SettingError: An address is invalid, or the client of Redis is not installed.
     """
-    # Both clients take long to import.
+    # Importing the clients of Redis and PostgreSQL takes long.
     if redis_url := settings.events.redis_url:
         try:
             from app.wiring.brokers.redis import RedisChannel  # noqa: PLC0415
@@ -215,7 +222,7 @@ def open_notification_channel(settings: Settings, address: DatabaseAddress) -> N
 
 
 def open_blob_store(settings: BlobSettings, data_dir: Path) -> BlobStore:
-    """Return the configured blob store; nothing is connected yet.
+    """Return the configured blob store, without connecting.
 
     Raises:
         SettingError: The URL or the endpoint is invalid, or a part of it would be ignored.
@@ -223,7 +230,7 @@ def open_blob_store(settings: BlobSettings, data_dir: Path) -> BlobStore:
     """
     if settings.url is None:
         return FilesystemBlobStore(data_dir)
-    # The client takes long to import, and a local directory does not need it.
+    # Importing the client of S3 takes long, and a local directory does not need it.
     from app.stores.blobs.s3 import S3BlobStore  # noqa: PLC0415
 
     location = parse_bucket_url(settings.url)
@@ -239,11 +246,11 @@ def open_blob_store(settings: BlobSettings, data_dir: Path) -> BlobStore:
     )
 
 
-def offload_rules(settings: Settings) -> OffloadRules:
-    """Return the configured rules for content that the service does not send itself.
+def build_offload_rules(settings: Settings) -> OffloadRules:
+    """Return the rules for content that nginx or the bucket sends instead of the service.
 
     Raises:
-        SettingError: The rules need another kind of blob store, or keys to sign links with.
+        SettingError: The rules need another kind of blob store, or keys that sign links.
     """
     content, blobs = settings.content, settings.blobs
     if content.accel_prefix is not None and blobs.url is not None:
@@ -257,7 +264,7 @@ def offload_rules(settings: Settings) -> OffloadRules:
             "PAGEFAULT_BLOBS__URL too."
         )
     if content.redirect_bytes is not None and not blobs.s3_secret_access_key:
-        # Only the client of the store can read credentials of roles and of the environment.
+        # Credentials of roles and of the environment are known only to the client of S3.
         raise SettingError(
             "PAGEFAULT_CONTENT__REDIRECT_BYTES needs PAGEFAULT_BLOBS__S3_ACCESS_KEY_ID and "
             "PAGEFAULT_BLOBS__S3_SECRET_ACCESS_KEY: no other keys can sign how the store answers."
@@ -282,7 +289,7 @@ async def check_blob_store(blobs: BlobStore) -> None:
         await blobs.check()
 
 
-def make_data_dir(data_dir: Path) -> None:
+def create_data_dir(data_dir: Path) -> None:
     """Create the data directory durably, for its owner only, unless it exists.
 
     Raises:
@@ -296,4 +303,4 @@ def make_data_dir(data_dir: Path) -> None:
         raise DataDirectoryError(data_dir, os.strerror(exc.errno or 0)) from exc
     is_effective = os.access in os.supports_effective_ids
     if not os.access(data_dir, os.R_OK | os.W_OK | os.X_OK, effective_ids=is_effective):
-        raise DataDirectoryError(data_dir, os.strerror(errno.EACCES), is_there=True)
+        raise DataDirectoryError(data_dir, os.strerror(errno.EACCES), exists=True)

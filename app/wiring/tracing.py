@@ -11,7 +11,7 @@ from app.telemetry.signals import exporter_names
 
 
 def create_metrics() -> Metrics:
-    """Return the metrics of a process; their stages are spans if traces are exported."""
+    """Create the metrics of a process. If traces are exported, each stage also records a span."""
     if not exporter_names("traces"):
         return Metrics()
     from app.telemetry.traced_services import TracedMetrics  # noqa: PLC0415
@@ -20,7 +20,7 @@ def create_metrics() -> Metrics:
 
 
 def trace_database(engines: Engines) -> Database:
-    """Return the database; its calls are spans if traces are exported."""
+    """Return the database. If traces are exported, it is wrapped: each call records a span."""
     if not exporter_names("traces"):
         return engines
     from app.telemetry.traced_services import TracedDatabase  # noqa: PLC0415
@@ -29,7 +29,7 @@ def trace_database(engines: Engines) -> Database:
 
 
 def trace_blobs(blobs: BlobStore) -> BlobStore:
-    """Return the blob store; its calls are spans if traces are exported."""
+    """Return the blob store. If traces are exported, it is wrapped: each call records a span."""
     if not exporter_names("traces"):
         return blobs
     from app.telemetry.traced_services import TracedBlobStore  # noqa: PLC0415

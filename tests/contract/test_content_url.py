@@ -3,7 +3,7 @@
 import pytest
 from pydantic import ValidationError
 
-from app.config.setting_values import host_names, origin_of
+from app.config.setting_values import build_origin, list_host_names
 from app.config.settings import Settings
 from tests.kit.loaded_command import LoadedCommand
 
@@ -113,11 +113,11 @@ def test_host_of_the_public_url_is_spelled_so_that_they_can_be_told_apart(public
     ],
 )
 def test_origin_is_spelled_as_browsers_do(url: str, origin: str) -> None:
-    assert origin_of(url) == origin
+    assert build_origin(url) == origin
 
 
 def test_host_of_an_address_keeps_its_brackets() -> None:
-    assert host_names("http://[::1]:8000") == {"[::1]:8000", "[::1].:8000"}
+    assert list_host_names("http://[::1]:8000") == {"[::1]:8000", "[::1].:8000"}
 
 
 def test_wrong_content_url_is_told_by_the_name_of_its_variable(pagefault: LoadedCommand) -> None:

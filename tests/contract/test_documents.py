@@ -10,7 +10,7 @@ import pytest
 import yaml
 from pydantic import BaseModel
 
-from app.config.settings import OF_CLIENTS, Settings
+from app.config.settings import CLIENT_VARIABLES, Settings
 from app.wiring.startup_errors import MissingSigningKeysError
 from tests.kit.process import ROOT
 from website.documents import generated_documents
@@ -123,7 +123,7 @@ def test_front_page_leads_to_the_settings() -> None:
 
 
 def test_pages_name_only_settings_that_exist() -> None:
-    known = {*variables(), *OF_CLIENTS}
+    known = {*variables(), *CLIENT_VARIABLES}
     unknown = {
         (page.name, name)
         for page in pages()

@@ -12,7 +12,7 @@ import pytest
 
 from app.models.identity import utc_now
 from app.services.access.callers import Caller, LinkSigner, SigningKey
-from app.wiring.open_stores import signing_keys
+from app.wiring.open_stores import read_signing_keys
 from app.wiring.stores import open_access
 from tests.contract.page_requests import outcome
 from tests.contract.session_requests import append, upload
@@ -45,7 +45,7 @@ class Keys:
 
     def signer(self) -> LinkSigner:
         """The signing keys of the service."""
-        return LinkSigner(signing_keys(self.service.settings))
+        return LinkSigner(read_signing_keys(self.service.settings))
 
     def ticket(self, caller: Caller, seconds: float) -> str:
         """A ticket that ends so many seconds from now."""

@@ -13,7 +13,7 @@ from jsonschema import Draft202012Validator, FormatChecker  # type: ignore[impor
 from referencing import Registry
 from referencing.jsonschema import DRAFT202012
 
-from app.http.openapi import all_schemas
+from app.http.openapi import find_schemas
 from app.version import VERSION
 from tests.kit.described_api import api_document
 from tests.kit.event_shapes import DATA_OF
@@ -83,7 +83,7 @@ def shown(schema: dict[str, Any]) -> str:
 def test_numbers_have_a_format_that_holds_them() -> None:
     others = [
         shown(schema)
-        for schema in all_schemas(DOCUMENT)
+        for schema in find_schemas(DOCUMENT)
         if schema.get("format") != FORMATS.get(schema.get("type", ""), schema.get("format"))
     ]
     assert others == []
@@ -98,7 +98,7 @@ def test_every_component_is_used() -> None:
 def test_an_enum_that_occurs_twice_has_a_name() -> None:
     inline = Counter(
         json.dumps(schema["enum"])
-        for schema in all_schemas(DOCUMENT)
+        for schema in find_schemas(DOCUMENT)
         if "enum" in schema and id(schema) not in NAMED
     )
     named = Counter(json.dumps(schema["enum"]) for schema in SCHEMAS.values() if "enum" in schema)
@@ -109,7 +109,7 @@ def test_an_enum_that_occurs_twice_has_a_name() -> None:
 def test_object_of_any_members_has_a_name() -> None:
     inline = [
         shown(schema)
-        for schema in all_schemas(DOCUMENT)
+        for schema in find_schemas(DOCUMENT)
         if schema.get("type") == "object" and id(schema) not in NAMED
     ]
     assert inline == [], "name it, or generators do: `PagePatchMetadataType0`"
@@ -118,7 +118,7 @@ def test_object_of_any_members_has_a_name() -> None:
 def test_one_kind_of_a_union_fits_a_value() -> None:
     loose = [
         shown(schema)
-        for schema in all_schemas(DOCUMENT)
+        for schema in find_schemas(DOCUMENT)
         if "anyOf" in schema and len(alternatives(schema)) > 1
     ]
     assert loose == [], "of `anyOf`, generators of Rust and Kotlin make a type without a value"
@@ -167,7 +167,7 @@ def test_strict_shape_of_both_sides_is_there_for_each() -> None:
 def test_every_union_has_a_name() -> None:
     inline = [
         shown(schema)
-        for schema in all_schemas(DOCUMENT)
+        for schema in find_schemas(DOCUMENT)
         if len(alternatives(schema)) > 1 and id(schema) not in NAMED
     ]
     assert inline == [], "declare them once: `Name = TypeAliasType('Name', A | B)`"
@@ -199,12 +199,12 @@ def test_discriminators_are_required_constants_of_every_member() -> None:
 def test_no_name_is_made_by_a_machine() -> None:
     made = [name for name in SCHEMAS if re.search(r"Inner|AnyOf|OneOf|[a-z]\d$|_", name)]
     assert made == []
-    assert [shown(schema) for schema in all_schemas(DOCUMENT) if "title" in schema] == []
+    assert [shown(schema) for schema in find_schemas(DOCUMENT) if "title" in schema] == []
 
 
 def test_every_example_is_what_its_schema_says() -> None:
     wrong = []
-    for schema in all_schemas(DOCUMENT):
+    for schema in find_schemas(DOCUMENT):
         rules = {word: rule for word, rule in schema.items() if word != "examples"}
         text = json.dumps(rules).replace('"#/components', '"urn:document#/components')
         judge = Draft202012Validator(

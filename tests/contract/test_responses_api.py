@@ -17,7 +17,7 @@ from openai.types.responses.response_usage import ResponseUsage
 from app.models.identity import utc_now
 from app.services.access.callers import LinkSigner
 from app.services.agents.compacted_beginnings import CompactionGrant
-from app.wiring.open_stores import signing_keys
+from app.wiring.open_stores import read_signing_keys
 from tests.kit.media import b64, png
 from tests.kit.servers import LiveService
 
@@ -299,7 +299,7 @@ def test_handle_that_is_not_valid_is_never_expanded(
     handle = items_of(caller.compact(HISTORY))[-1]["encrypted_content"]
     payload, _, mac = handle.rpartition(".")
     session = caller.sessions()[0]
-    signer = LinkSigner(signing_keys(service.settings))
+    signer = LinkSigner(read_signing_keys(service.settings))
     grant = CompactionGrant.verify(signer, handle.removeprefix("pagefault."))
     assert grant is not None
     past = utc_now() - timedelta(seconds=1)

@@ -24,7 +24,7 @@ from pydantic import SecretStr
 from sqlalchemy import text
 
 from app.config.settings import BlobSettings, DatabaseSettings, Settings
-from app.crash_points import VARIABLE, CrashPoint
+from app.crash_points import CRASH_POINT_VARIABLE, CrashPoint
 from app.wiring.stores import open_blob_store, open_database
 from tests.e2e.stored_state import EmbeddedState, ResourceRow, ServerState, StoredState
 from tests.faults.lengths import LONG, TIMEOUT_SECONDS, tell, times
@@ -111,7 +111,7 @@ class Torture:
             kinds = (*WRITERS[:-1], "pieces")
         if point in OF_GROUPS:
             turn += GROUPS_AT_START
-        with self.process(**{VARIABLE: f"{point}:{turn}"}) as process:
+        with self.process(**{CRASH_POINT_VARIABLE: f"{point}:{turn}"}) as process:
             new = self._next_round(process, kinds)
             with new.writing(process.client):
                 pass
@@ -331,7 +331,7 @@ def test_sweep_that_dies_anywhere_takes_nothing_that_is_needed(
                 torture.acknowledged[places[0]] = client.get(places[0]).content
                 for place in places[1:]:
                     client.delete(place).raise_for_status()
-                sweep(torture, {VARIABLE: f"{point}"}, ends=-signal.SIGKILL)
+                sweep(torture, {CRASH_POINT_VARIABLE: f"{point}"}, ends=-signal.SIGKILL)
                 torture.check_all(client)
                 # Nobody knows what a sweep that was killed has still under way, for ten minutes.
                 if point is not CrashPoint.CLAIM_DROPPED:

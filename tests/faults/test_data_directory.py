@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from app.wiring.startup_errors import DataDirectoryError
-from app.wiring.stores import make_data_dir
+from app.wiring.stores import create_data_dir
 
 
 @pytest.mark.promise(
@@ -38,21 +38,21 @@ def test_each_new_level_is_synced_into_its_parent(
 
     monkeypatch.setattr(os, "mkdir", recorded_mkdir)
     monkeypatch.setattr(os, "fsync", recorded_fsync)
-    make_data_dir(tmp_path / "one" / "data")
+    create_data_dir(tmp_path / "one" / "data")
     assert done[:4] == [("made", "one"), ("synced", "."), ("made", "one/data"), ("synced", "one")]
     assert (tmp_path / "one" / "data").stat().st_mode & 0o777 == 0o700
 
 
 def test_one_that_is_there_stays_as_it_is(tmp_path: Path) -> None:
     tmp_path.chmod(0o750)
-    make_data_dir(tmp_path)
+    create_data_dir(tmp_path)
     assert tmp_path.stat().st_mode & 0o777 == 0o750
 
 
 def test_file_in_its_place_is_told_of(tmp_path: Path) -> None:
     (tmp_path / "data").write_text("a file")
     with pytest.raises(DataDirectoryError):
-        make_data_dir(tmp_path / "data")
+        create_data_dir(tmp_path / "data")
 
 
 def test_one_that_is_not_to_be_written_in_is_told_of() -> None:
@@ -61,7 +61,7 @@ def test_one_that_is_not_to_be_written_in_is_told_of() -> None:
         data_dir.mkdir(0o555)
         Path(folder).chmod(0o755)
         with as_nobody(), pytest.raises(DataDirectoryError) as refused:
-            make_data_dir(data_dir)
+            create_data_dir(data_dir)
     text = f"cannot write in the data directory {data_dir}: Permission denied"
     assert str(refused.value) == text
 

@@ -11,7 +11,7 @@ import anyio.to_thread
 import httpx
 import pytest
 
-from app.crash_points import VARIABLE, CrashPoint
+from app.crash_points import CRASH_POINT_VARIABLE, CrashPoint
 from tests.e2e.stored_state import ServerState
 from tests.faults.lengths import TIMEOUT_SECONDS, tell, times
 from tests.kit.event_crowds import listen
@@ -47,7 +47,7 @@ async def test_event_that_was_not_notified_is_heard_within_a_second(
     backends: Backends, tmp_path: Path
 ) -> None:
     env = ServerState(backends).env
-    dying = {**env, VARIABLE: CrashPoint.RESULT_COMMITTED}
+    dying = {**env, CRASH_POINT_VARIABLE: CrashPoint.RESULT_COMMITTED}
     waits: list[float] = []
     with PagefaultProcess(tmp_path / "living", env=env) as living:
         stream = await (await listen(living.port, "none", last_event_id=0)).until_open()

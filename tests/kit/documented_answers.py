@@ -18,7 +18,7 @@ from typing import Any
 
 import jsonschema_rs
 
-from app.http.openapi import all_schemas
+from app.http.openapi import find_schemas
 from app.wire.problem import PROBLEM_MEDIA_TYPE
 from tests.kit.described_api import api_document
 from tests.kit.recorded_answers import Answer
@@ -158,7 +158,7 @@ def _validator(schema: str) -> jsonschema_rs.Draft202012Validator:
 def closed_document() -> dict[str, Any]:
     """The document, with shapes that take no members but their own unless it says so."""
     document = copy.deepcopy(api_document())
-    for schema in all_schemas(document):
+    for schema in find_schemas(document):
         if "properties" in schema:
             schema.setdefault("additionalProperties", False)
     return document

@@ -21,7 +21,7 @@ from typing import ClassVar
 
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from app.config.setting_values import host_names
+from app.config.setting_values import list_host_names
 
 MAX_ANSWERS = 20
 """Answers of one route with one status that are checked for each file of tests."""
@@ -98,7 +98,7 @@ class AnswerLog:
             content_url: The URL of the content host, if there is one. That host has only the route
                 of content, which the document cannot express.
         """
-        hosts = host_names(content_url) if content_url else frozenset[str]()
+        hosts = list_host_names(content_url) if content_url else frozenset[str]()
 
         async def record(scope: Scope, receive: Receive, send: Send) -> None:
             if scope["type"] == "lifespan" or _is_elsewhere(scope, hosts):

@@ -14,8 +14,8 @@ from datetime import UTC, datetime
 from app.errors import PreconditionFailedError
 from app.http.conditions import evaluate_conditions
 from app.http.content_headers import (
-    content_disposition,
-    content_type_header,
+    format_content_disposition,
+    format_content_type,
     may_be_inline,
     parse_repr_digest,
     wants_repr_digest,
@@ -278,11 +278,11 @@ def _read_digests(text: str) -> None:
 def _read_names(text: str) -> None:
     safe_file_name(text)
     disposition_filename(text)
-    content_disposition("inline", text)
+    format_content_disposition("inline", text)
 
 
 def _read_types(text: str) -> None:
-    content_type_header(text)
+    format_content_type(text)
     may_be_inline(text)
     canonical_mime_type(text)
     is_textual(text)

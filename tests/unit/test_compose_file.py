@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 import yaml
 
-from app.config.settings import Settings, variables_of
+from app.config.settings import Settings, list_variables
 from app.version import VERSION
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -52,7 +52,7 @@ def test_every_image_has_an_exact_version(services: dict[str, Any]) -> None:
 
 def test_every_setting_is_one(services: dict[str, Any]) -> None:
     environment = services["service"]["environment"]
-    known = {name for name, _ in variables_of(Settings)}
+    known = {name for name, _ in list_variables(Settings)}
     assert set(environment) <= known
     assert services["migration"]["environment"] == environment
 

@@ -8,9 +8,9 @@ from typing import Any
 import pytest
 import yaml
 
-from app.config.settings import Settings, variables_of
+from app.config.settings import Settings, list_variables
 from app.models.limits import MIB, Limits
-from app.server.uvicorn_config import server_config
+from app.server.uvicorn_config import create_server_config
 from app.telemetry.metrics import Metrics
 from app.version import VERSION
 
@@ -54,7 +54,7 @@ def own_metrics() -> set[str]:
 
 
 def test_every_setting_exists() -> None:
-    known = {name for name, _ in variables_of(Settings)}
+    known = {name for name, _ in list_variables(Settings)}
     named = {
         name
         for path in DEPLOY.rglob("*")
@@ -144,7 +144,7 @@ def test_pod_may_finish_its_requests_before_it_is_killed() -> None:
     spec = pod("deployment")
     (container,) = spec["containers"]
     command, seconds = container["lifecycle"]["preStop"]["exec"]["command"]
-    shutdown = server_config(Settings()).timeout_graceful_shutdown
+    shutdown = create_server_config(Settings()).timeout_graceful_shutdown
     assert command == "sleep"
     assert shutdown is not None
     assert spec["terminationGracePeriodSeconds"] >= int(seconds) + shutdown + 10

@@ -1,10 +1,10 @@
-"""Brokers: notify a process of events that other processes have written.
+"""Brokers, which wake a process when another process has written events.
 
-Both extend `app.services.events.broker.EventBroker`. They carry no events, which are read from the
-log.
+Both brokers extend `app.services.events.broker.EventBroker`. They transport no events; each process
+reads events from the log in the database.
 
-notifications   several processes over one server: they notify each other
-    postgres    by LISTEN and NOTIFY
-    redis       by SUBSCRIBE and PUBLISH
-sqlite          several processes over one file: polls its change counter
+notifications   for a database on a server: the processes notify each other over a channel
+    postgres    the channel of LISTEN and NOTIFY
+    redis       the channel of SUBSCRIBE and PUBLISH
+sqlite          for an embedded database: each process polls the change counter of the file
 """

@@ -1,9 +1,10 @@
 """A broker for several processes, which notify each other over a channel.
 
 After commits, a process sends the numbers of its newest events over a separate connection; the
-numbers of a few milliseconds are sent together. A notification may be lost, if the process ends
-before sending it, or if a receiver has no connection. So each process with listeners also reads the
-log every second. Each process notifies itself regularly, to detect whether notifications arrive.
+numbers of a few milliseconds are sent together. A notification is lost if the process ends before
+sending it, or if a receiver has no connection. So each process with listeners also reads the log
+every second. Each process regularly sends a notification to itself, to detect whether notifications
+arrive.
 """
 
 import json
@@ -25,23 +26,31 @@ REPLY_SECONDS = 5.0
 """The timeout for replies of the server that delivers notifications."""
 
 _log = structlog.get_logger(__name__)
-_SEND_SECONDS = 0.005
+# The time for which announced events are collected for one notification.
+_COLLECT_SECONDS = 0.005
+# The interval in which the log is read without notifications.
 _POLL_SECONDS = 1.0
+# The interval in which a process checks that its own notifications arrive.
 _CHECK_SECONDS = 5.0
+# The timeout for a notification of this process to itself in `check_channel`.
 _ECHO_SECONDS = 1.0
+# The pauses before connecting again, which are doubled after each failure.
 _FIRST_PAUSE_SECONDS = 0.2
 _MAX_PAUSE_SECONDS = 5.0
 # PostgreSQL accepts at most 7,999 bytes.
 _MAX_PAYLOAD_CHARS = 7_000
+# A notification about more projects names none of them; see `_build_payload`.
 _MAX_PROJECTS = 1_000
 _Connection = TypeVar("_Connection")
 
 Send = Callable[[str], Awaitable[object]]
+"""Sends a text to all receivers."""
 Receive = Callable[[float], AsyncIterator[str]]
+"""Yields the texts that arrive within a number of seconds."""
 
 
 class NotificationChannel(Protocol):
-    """Delivers short texts to all receiving processes, also to the sender."""
+    """A connection to a server that delivers short texts to all processes, also to the sender."""
 
     @property
     def errors(self) -> tuple[type[Exception], ...]:
@@ -52,10 +61,10 @@ class NotificationChannel(Protocol):
         """Advice to the operator if notifications do not arrive."""
 
     def sender(self) -> AbstractAsyncContextManager[Send]:
-        """Connect, and yield a function that sends a text."""
+        """Connect, and yield the function that sends."""
 
     def receiver(self) -> AbstractAsyncContextManager[Receive]:
-        """Connect, and yield a function that yields the texts of the next seconds."""
+        """Connect, and yield the function that receives."""
 
 
 async def check_channel(channel: NotificationChannel) -> bool:
@@ -81,8 +90,8 @@ class NotificationBroker(EventBroker):
         self._channel = channel
         self._id = secrets.token_hex(8)
         self._unsent: dict[str, int] = {}
-        self._is_due = anyio.Event()
-        self._is_echoed = False
+        self._has_unsent = anyio.Event()
+        self._has_own_arrived = False
 
     @asynccontextmanager
     async def sending(self) -> AsyncIterator[None]:
@@ -94,16 +103,15 @@ class NotificationBroker(EventBroker):
             yield
 
     def announce(self, project_id: str, number: int) -> None:
-        """Wake the listener, and queue a notification of other processes."""
+        """Wake the listener, and queue a notification for other processes."""
         super().announce(project_id, number)
-        # A notification of more projects does not contain their names.
         if len(self._unsent) < _MAX_PROJECTS:
             self._unsent[project_id] = max(number, self._unsent.get(project_id, 0))
-        self._is_due.set()
+        self._has_unsent.set()
 
     async def _watch_other_processes(self, listener: Listener) -> None:
         async with anyio.create_task_group() as tasks:
-            tasks.start_soon(_poll, listener)
+            tasks.start_soon(_wake_regularly, listener)
             await self._keep_connected(
                 self._channel.receiver,
                 lambda receive: self._listen(receive, listener),
@@ -130,21 +138,27 @@ class NotificationBroker(EventBroker):
 
     async def _send(self, send: Send) -> None:
         while True:
-            await self._is_due.wait()
-            await anyio.sleep(_SEND_SECONDS)
-            self._is_due = anyio.Event()
+            await self._has_unsent.wait()
+            await anyio.sleep(_COLLECT_SECONDS)
+            self._has_unsent = anyio.Event()
             unsent, self._unsent = self._unsent, {}
             try:
                 with anyio.fail_after(REPLY_SECONDS):
-                    await send(self._payload(unsent))
+                    await send(self._build_payload(unsent))
             except BaseException:
-                # Send these over the next connection.
+                # They are sent again over the next connection.
                 self._unsent = unsent | self._unsent
-                self._is_due.set()
+                self._has_unsent.set()
                 raise
 
-    def _payload(self, newest: Mapping[str, int]) -> str:
-        """Return the text of a notification; without projects if it would be too long."""
+    def _build_payload(self, newest: Mapping[str, int]) -> str:
+        """Return the JSON of a notification.
+
+        If it would be too long, `newest` is null, and receivers read the log of all projects.
+
+        Args:
+            newest: The number of the newest event of each project.
+        """
         if len(newest) < _MAX_PROJECTS:
             payload = json.dumps({"sender": self._id, "newest": newest})
             if len(payload) <= _MAX_PAYLOAD_CHARS:
@@ -153,23 +167,24 @@ class NotificationBroker(EventBroker):
 
     async def _listen(self, receive: Receive, listener: Listener) -> None:
         try:
-            # Notifications may have been missed before.
+            # Notifications may have been lost while there was no connection.
             listener.wake(None, None)
             while True:
-                self._is_echoed = False
-                self._is_due.set()
+                # A notification without projects is sent, too, and must arrive within the interval.
+                self._has_own_arrived = False
+                self._has_unsent.set()
                 async for payload in receive(_CHECK_SECONDS):
                     self._handle_payload(payload, listener)
-                self._set_notified(is_notified=self._is_echoed)
+                self._set_notified(is_notified=self._has_own_arrived)
         finally:
             self.is_notified = False
 
     def _handle_payload(self, payload: str, listener: Listener) -> None:
-        """Wake a listener. The payload is not trusted: any client of the database may send one."""
+        """Wake a listener. Any client of the server may have sent the payload, so it is checked."""
         match _parse(payload):
             case {"sender": sender, "newest": newest}:
                 if sender == self._id:
-                    self._is_echoed = True
+                    self._has_own_arrived = True
                     self._set_notified(is_notified=True)
                 elif isinstance(newest, dict):
                     for project_id, number in newest.items():
@@ -196,7 +211,7 @@ def _parse(payload: str) -> object:
         return None
 
 
-async def _poll(listener: Listener) -> None:
+async def _wake_regularly(listener: Listener) -> None:
     while True:
         await anyio.sleep(_POLL_SECONDS)
         if listener.is_any:

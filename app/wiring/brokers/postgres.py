@@ -2,7 +2,7 @@
 
 A transaction with a notification holds a lock of the whole server during its commit. So
 notifications are sent outside of the transactions that write events. They do not arrive through a
-pooler that changes connections between transactions.
+pooler in transaction mode, which uses another connection for each transaction.
 """
 
 from collections.abc import AsyncIterator
@@ -14,12 +14,13 @@ import psycopg
 
 from app.wiring.brokers.notifications import CHANNEL, REPLY_SECONDS, Receive, Send
 
-# A notification may be lost in a crash, so its commit is not synced. The setting is local to it.
+# A notification may be lost in a crash, so its commit does not wait for the disk. With `true`, the
+# setting is for this transaction only.
 _NOTIFY = "SELECT set_config('synchronous_commit', 'off', true), pg_notify(%s, %s)"
 
 
 class PostgresChannel:
-    """See NotificationChannel.
+    """A channel over PostgreSQL; see `NotificationChannel`.
 
     Args:
         conninfo: The connection string of libpq.
@@ -38,8 +39,8 @@ class PostgresChannel:
     async def sender(self) -> AsyncIterator[Send]:
         """See NotificationChannel."""
         async with await self._connect() as connection:
-            # Behind a pooler it may receive notifications of another client; the driver would
-            # collect them without a handler.
+            # Behind a pooler, notifications of another client may arrive here. Without a handler,
+            # the driver would collect them.
             connection.add_notify_handler(lambda _: None)
             yield lambda payload: connection.execute(_NOTIFY, (CHANNEL, payload))
 

@@ -16,7 +16,7 @@ from app.wiring.brokers.notifications import CHANNEL, REPLY_SECONDS, Receive, Se
 
 
 class RedisChannel:
-    """See NotificationChannel.
+    """A channel over Redis; see `NotificationChannel`.
 
     Args:
         url: The URL of the server, such as `redis://host:6379`.
@@ -35,23 +35,23 @@ class RedisChannel:
         self._url = url
         # The databases of a Redis server share their channels, so the name contains the database.
         database = parse_url(url).get("db", 0)
-        self._name = f"{CHANNEL}:{database}"
+        self._channel_name = f"{CHANNEL}:{database}"
 
     @asynccontextmanager
     async def sender(self) -> AsyncIterator[Send]:
         """See NotificationChannel."""
         async with self._client() as client:
-            yield partial(client.publish, self._name)
+            yield partial(client.publish, self._channel_name)
 
     @asynccontextmanager
     async def receiver(self) -> AsyncIterator[Receive]:
         """See NotificationChannel."""
         async with self._client() as client, client.pubsub() as subscription:
-            await subscription.subscribe(self._name)
+            await subscription.subscribe(self._channel_name)
             yield partial(_receive, subscription)
 
     def _client(self) -> Redis:
-        # No retries, because the broker reconnects and then wakes its listener.
+        # Without retries, because the broker connects again, and then wakes its listener.
         return Redis.from_url(
             self._url,
             decode_responses=True,

@@ -1,7 +1,7 @@
 """A broker for several processes over one SQLite file.
 
-SQLite sends no notifications, but has a counter of changes of its file. A process with listeners
-polls the counter. Commits of the process itself wake its listeners directly.
+SQLite sends no notifications, but counts the changes of its file. A process with listeners polls
+this counter. Commits of the process itself wake its listener directly.
 """
 
 from collections.abc import Callable, Coroutine
@@ -19,7 +19,7 @@ _RETRY_SECONDS = 1.0
 
 
 class SqliteBroker(EventBroker):
-    """See EventBroker.
+    """An event broker that polls the change counter; see `EventBroker`.
 
     Args:
         change_count: Returns a number that changes with each commit to the file.
@@ -36,7 +36,8 @@ class SqliteBroker(EventBroker):
             if not listener.is_any:
                 continue
             with log_failures(_log, "change counter not read"):
-                # A connection that is closed while a thread uses it crashes the process.
+                # Closing a connection while a thread uses it crashes the process, so a cancellation
+                # waits for the thread.
                 count = await run_to_completion(self._change_count())
                 if count != last_count:
                     last_count = count

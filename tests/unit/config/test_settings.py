@@ -3,7 +3,7 @@
 import pytest
 from pydantic import ValidationError
 
-from app.config.settings import Settings, misspelt
+from app.config.settings import Settings, find_unknown_variables
 
 
 def refusal(patch: pytest.MonkeyPatch, name: str, value: str) -> str:
@@ -74,20 +74,20 @@ def test_misspelt_variable_is_refused_with_the_nearest_name(
     ],
 )
 def test_name_that_somebody_reads_is_left_alone(name: str) -> None:
-    assert misspelt({name: "1"}, Settings) == []
+    assert find_unknown_variables({name: "1"}, Settings) == []
 
 
 def test_address_of_another_service_of_a_cluster_is_left_alone() -> None:
     name = "PAGEFAULT_POSTGRESQL_PORT"
-    assert misspelt({name: "tcp://10.0.0.1:5432"}, Settings) == []
-    assert misspelt({name: "5432"}, Settings) == [
+    assert find_unknown_variables({name: "tcp://10.0.0.1:5432"}, Settings) == []
+    assert find_unknown_variables({name: "5432"}, Settings) == [
         f"{name} is not a setting. docs/settings.md lists all of them"
     ]
 
 
 def test_every_misspelt_variable_is_named() -> None:
     given = {"PAGEFAULT_PROT": "1", "PAGEFAULT_HOTS": "a", "PAGEFAULT_PORT": "1"}
-    said = misspelt(given, Settings)
+    said = find_unknown_variables(given, Settings)
     assert said == [
         "PAGEFAULT_HOTS is not a setting. Did you mean PAGEFAULT_HOST?",
         "PAGEFAULT_PROT is not a setting. Did you mean PAGEFAULT_PORT?",

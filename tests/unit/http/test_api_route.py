@@ -7,7 +7,7 @@ from fastapi import APIRouter, Depends, Query
 from fastapi.routing import APIRoute
 from pydantic import ConfigDict
 
-from app.http.api_route import QueryNames, query_names
+from app.http.api_route import QueryNames, find_query_names
 from pagefault_dialects.errors import Fault, InvalidPayloadError
 from pagefault_dialects.model.base import WireModel
 
@@ -41,7 +41,7 @@ async def none() -> None: ...
 
 
 SOME, MODEL, NONE = (
-    QueryNames(query_names(route.dependant))
+    QueryNames(find_query_names(route.dependant))
     for route in router.routes
     if isinstance(route, APIRoute)
 )

@@ -7,12 +7,12 @@ from hypothesis import strategies as st
 from app.errors import MalformedRequestError
 from app.http.content_headers import (
     Disposition,
-    content_disposition,
-    content_type_header,
+    build_safe_headers,
+    format_content_disposition,
+    format_content_type,
+    format_repr_digest,
     may_be_inline,
     parse_repr_digest,
-    repr_digest,
-    safe_headers,
     wants_repr_digest,
 )
 
@@ -154,11 +154,11 @@ WANTED = {
 
 @pytest.mark.parametrize(("name", "header"), DISPOSITIONS.values(), ids=list(DISPOSITIONS))
 def test_a_file_name_is_said_in_ascii_and_exactly(name: str | None, header: str) -> None:
-    assert content_disposition("attachment", name) == header
+    assert format_content_disposition("attachment", name) == header
 
 
 def test_disposition_in_place_is_sent() -> None:
-    assert content_disposition("inline", "a.png") == 'inline; filename="a.png"'
+    assert format_content_disposition("inline", "a.png") == 'inline; filename="a.png"'
 
 
 @pytest.mark.promise(
@@ -169,7 +169,7 @@ def test_disposition_in_place_is_sent() -> None:
 )
 @given(st.sampled_from(["inline", "attachment"]), st.text(st.characters()))
 def test_no_name_breaks_out_of_its_header(disposition: Disposition, name: str) -> None:
-    header = content_disposition(disposition, name)
+    header = format_content_disposition(disposition, name)
     assert header.isascii()
     assert header.isprintable()
     assert header.count('"') in (0, 2)
@@ -183,18 +183,18 @@ def test_only_what_cannot_run_is_shown_in_place(mime_type: str, allowed: bool) -
 
 @pytest.mark.parametrize(("mime_type", "header"), CONTENT_TYPES.items())
 def test_a_mime_type_becomes_a_header_only_if_it_is_one(mime_type: str, header: str) -> None:
-    assert content_type_header(mime_type) == header
+    assert format_content_type(mime_type) == header
 
 
 @given(st.text() | st.from_regex(r"[a-z]+/[a-z]+(;[a-z]+=(\"[^\"]*\"|[a-z]+))*"))
 def test_no_mime_type_carries_control_characters_into_a_header(mime_type: str) -> None:
-    header = content_type_header(mime_type)
+    header = format_content_type(mime_type)
     assert header.isascii()
     assert header.replace("\t", " ").isprintable()
 
 
 def test_a_digest_is_said_in_base64() -> None:
-    assert repr_digest(HEX) == FIELD
+    assert format_repr_digest(HEX) == FIELD
 
 
 @pytest.mark.parametrize(("header", "digest"), ANNOUNCED.items())
@@ -211,7 +211,7 @@ def test_a_digest_that_cannot_be_read_is_refused(header: str) -> None:
 
 @given(st.binary(min_size=32, max_size=32))
 def test_a_digest_comes_back_from_its_header(digest: bytes) -> None:
-    assert parse_repr_digest(repr_digest(digest.hex())) == digest.hex()
+    assert parse_repr_digest(format_repr_digest(digest.hex())) == digest.hex()
 
 
 @pytest.mark.parametrize(("header", "wanted"), WANTED.items())
@@ -226,7 +226,7 @@ def test_a_digest_is_sent_unless_others_are_wanted(header: str | None, wanted: b
     tried="1 set of headers",
 )
 def test_content_is_kept_from_acting_in_a_browser() -> None:
-    assert safe_headers("cross-origin") == {
+    assert build_safe_headers("cross-origin") == {
         "X-Content-Type-Options": "nosniff",
         "Content-Security-Policy": "sandbox; default-src 'none'",
         "Cross-Origin-Resource-Policy": "cross-origin",

@@ -15,9 +15,9 @@ from starlette.responses import Response
 from starlette.types import ASGIApp, Message
 
 from app.errors import PreconditionFailedError, RangeNotSatisfiableError, StoreUnavailableError
-from app.http.content_response import ContentToSend, content_response
+from app.http.content_response import ContentToSend, build_content_response
 from app.http.problems import install_problem_handlers
-from app.http.record_responses import record_response
+from app.http.record_responses import build_record_response
 from app.services.memory_budget.budget import MemoryBudget
 from app.services.resources.content_sources import ContentSources
 from app.wiring.services import Services
@@ -114,7 +114,7 @@ async def get(
     headers: Mapping[str, str], *, method: str = "GET", content: ContentToSend = VIDEO
 ) -> Answer:
     blob = MemoryBlob()
-    response = content_response(headers, method, content, open_range=blob.open)
+    response = build_content_response(headers, method, content, open_range=blob.open)
     answer = await send_whole(response)
     assert blob.closed == len(blob.opened)
     return answer
@@ -167,7 +167,7 @@ async def test_conditions_and_ranges_decide_the_answer(
 @pytest.mark.parametrize("range_header", [{}, {"range": "bytes=0-1"}, {"range": "bytes=500-"}])
 async def test_head_has_the_headers_of_all_and_opens_nothing(range_header: dict[str, str]) -> None:
     blob = MemoryBlob()
-    response = content_response(range_header, "HEAD", VIDEO, open_range=blob.open)
+    response = build_content_response(range_header, "HEAD", VIDEO, open_range=blob.open)
     assert await send_whole(response) == Answer(200, HEADERS, b"")
     assert blob.opened == []
 
@@ -195,12 +195,12 @@ def test_a_failed_precondition_comes_before_everything(
     headers: dict[str, str], method: str
 ) -> None:
     with pytest.raises(PreconditionFailedError):
-        content_response(headers, method, VIDEO, open_range=MemoryBlob().open)
+        build_content_response(headers, method, VIDEO, open_range=MemoryBlob().open)
 
 
 def test_a_range_outside_is_an_error_with_the_size() -> None:
     with pytest.raises(RangeNotSatisfiableError) as caught:
-        content_response({"range": "bytes=100-"}, "GET", VIDEO, open_range=MemoryBlob().open)
+        build_content_response({"range": "bytes=100-"}, "GET", VIDEO, open_range=MemoryBlob().open)
     assert caught.value.size_bytes == 100
 
 
@@ -241,7 +241,7 @@ async def test_the_digest_is_left_out_where_only_others_are_wanted() -> None:
 @pytest.mark.anyio
 async def test_the_operator_decides_who_may_embed() -> None:
     policy = "cross-origin-resource-policy"
-    response = content_response(
+    response = build_content_response(
         {}, "HEAD", VIDEO, open_range=MemoryBlob().open, resource_policy="cross-origin"
     )
     assert (await send_whole(response)).headers == HEADERS | {policy: "cross-origin"}
@@ -299,7 +299,7 @@ def test_the_bytes_of_every_partial_answer_are_slices_and_its_length_is_exact(
 @pytest.mark.anyio
 async def test_an_empty_content_is_sent_as_nothing() -> None:
     blob = MemoryBlob(b"")
-    response = content_response(
+    response = build_content_response(
         {"range": "bytes=-5"}, "GET", replace(VIDEO, size_bytes=0), open_range=blob.open
     )
     assert await send_whole(response) == Answer(200, HEADERS | {"content-length": "0"}, b"")
@@ -315,7 +315,7 @@ async def test_missing_bytes_become_a_problem_and_not_a_torn_body() -> None:
 
     @app.get("/content")
     async def content(request: Request) -> Response:
-        return content_response(request.headers, "GET", VIDEO, open_range=open_range)
+        return build_content_response(request.headers, "GET", VIDEO, open_range=open_range)
 
     answer = await send_whole(app, method="GET", path="/content", headers=[], query_string=b"")
     assert answer.status == 503
@@ -336,7 +336,7 @@ async def test_a_client_that_goes_away_closes_the_stream() -> None:
             gone.set()
             await anyio.sleep_forever()
 
-    response = content_response({}, "GET", LARGE, open_range=blob.open)
+    response = build_content_response({}, "GET", LARGE, open_range=blob.open)
     with anyio.fail_after(5):
         await response(http_scope(), receive, send)
     assert (blob.opened, blob.closed) == ([(0, LARGE.size_bytes)], 1)
@@ -351,7 +351,7 @@ async def test_a_failing_connection_closes_the_stream() -> None:
             raise ConnectionResetError
 
     for content in (VIDEO, LARGE):
-        response = content_response({}, "GET", content, open_range=blob.open)
+        response = build_content_response({}, "GET", content, open_range=blob.open)
         with pytest.raises(ConnectionResetError):
             await response(http_scope(), connected, send)
     assert (len(blob.opened), blob.closed) == (2, 2)
@@ -387,12 +387,15 @@ RECORD_ANSWERS = {
 async def test_a_record_is_sent_as_it_is_stored_or_not_at_all(
     method: str, headers: dict[str, str], answer: Answer
 ) -> None:
-    assert await send_whole(record_response(asking(method, headers), RECORD, etag='"v1"')) == answer
+    assert (
+        await send_whole(build_record_response(asking(method, headers), RECORD, etag='"v1"'))
+        == answer
+    )
 
 
 @pytest.mark.anyio
 async def test_a_new_record_says_where_it_is() -> None:
-    response = record_response(
+    response = build_record_response(
         asking("POST"), RECORD, etag='"v1"', status=201, headers={"Location": "/api/records/r1"}
     )
     expected = RECORD_HEADERS | {"location": "/api/records/r1"}
@@ -401,7 +404,7 @@ async def test_a_new_record_says_where_it_is() -> None:
 
 @pytest.mark.anyio
 async def test_a_record_without_a_tag_gets_one_of_its_bytes() -> None:
-    answer = await send_whole(record_response(asking("GET"), RECORD))
+    answer = await send_whole(build_record_response(asking("GET"), RECORD))
     tag = f'"sha256-{hashlib.sha256(RECORD).hexdigest()}"'
     assert answer == Answer(200, RECORD_HEADERS | {"etag": tag}, RECORD)
 
@@ -409,7 +412,7 @@ async def test_a_record_without_a_tag_gets_one_of_its_bytes() -> None:
 @pytest.mark.anyio
 async def test_a_known_record_keeps_what_caches_need() -> None:
     kept = {"Vary": "Accept", "Link": "</next>"}
-    response = record_response(
+    response = build_record_response(
         asking("GET", {"if-none-match": "*"}), RECORD, etag='"v1"', headers=kept
     )
     expected = RECORD_UNCHANGED.headers | {"vary": "Accept"}
@@ -418,4 +421,4 @@ async def test_a_known_record_keeps_what_caches_need() -> None:
 
 def test_a_record_that_is_not_the_wanted_version_is_not_sent() -> None:
     with pytest.raises(PreconditionFailedError):
-        record_response(asking("GET", {"if-match": '"v0"'}), RECORD, etag='"v1"')
+        build_record_response(asking("GET", {"if-match": '"v0"'}), RECORD, etag='"v1"')

@@ -11,7 +11,7 @@ import pytest
 from starlette.types import Message
 
 from app.errors import OverloadedError, StoreUnavailableError
-from app.http.content_response import SMALL_PIECE_BYTES, ContentToSend, content_response
+from app.http.content_response import SMALL_PIECE_BYTES, ContentToSend, build_content_response
 from app.services.memory_budget.budget import MemoryBudget
 from app.services.resources.content_sources import ContentSource, ContentSources, StoreLink
 from app.wiring.services import Services
@@ -76,7 +76,7 @@ async def messages_of(
     async def send(message: Message) -> None:
         messages.append(message)
 
-    response = content_response(
+    response = build_content_response(
         headers, "GET", content, open_range=kept.open, source=cast("ContentSource", kept)
     )
     services = Services(

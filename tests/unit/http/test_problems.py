@@ -26,7 +26,12 @@ from app.errors import (
     UnauthorizedError,
 )
 from app.http.problem_pages import PROBLEM_SUBCODES, format_errors_markdown, list_problem_types
-from app.http.problem_types import PROBLEMS_PATH, problem_response, problem_responses, problem_type
+from app.http.problem_types import (
+    PROBLEMS_PATH,
+    build_problem_response,
+    describe_errors,
+    find_problem_type,
+)
 from app.http.problems import install_problem_handlers
 from app.telemetry.metrics import Metrics
 from app.wire.problem import PROBLEM_REFERENCE, build_problem_components
@@ -359,7 +364,7 @@ def test_every_error_of_the_domain_has_a_row_of_its_own() -> None:
     homes = {"app.errors", "pagefault_dialects.errors"}
     domain = [domain_error for domain_error in domain_errors() if domain_error.__module__ in homes]
     assert {item.__module__ for item in domain} == homes
-    assert [item for item in domain if problem_type(item).code != item.code] == []
+    assert [item for item in domain if find_problem_type(item).code != item.code] == []
 
 
 def test_every_error_of_an_adapter_has_a_row_above_it() -> None:
@@ -369,11 +374,13 @@ def test_every_error_of_an_adapter_has_a_row_above_it() -> None:
         for domain_error in domain_errors()
         if domain_error.__module__.startswith(packages)
     ]
-    assert [adapter for adapter in adapters if problem_type(adapter).code == "internal-error"] == []
+    assert [
+        adapter for adapter in adapters if find_problem_type(adapter).code == "internal-error"
+    ] == []
 
 
 def test_an_error_outside_the_handlers_can_be_rendered() -> None:
-    response = problem_response(
+    response = build_problem_response(
         PayloadTooLargeError("Too many bytes."), instance="/api/resources", request_id="req-1"
     )
     assert json.loads(bytes(response.body)) == problem(
@@ -383,7 +390,7 @@ def test_an_error_outside_the_handlers_can_be_rendered() -> None:
 
 def test_routes_declare_one_entry_for_each_status() -> None:
     content = {"application/problem+json": {"schema": PROBLEM_REFERENCE}}
-    assert problem_responses(
+    assert describe_errors(
         NotFoundError, InvalidCursorError, DigestMismatchError, InvalidCursorError
     ) == {
         400: {

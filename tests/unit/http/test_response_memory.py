@@ -11,8 +11,8 @@ from app.errors import OverloadedError, PreconditionFailedError
 from app.http.response_memory import (
     FREE_BYTES,
     PIECE_BYTES,
+    build_response_with_memory,
     reserve_response_memory,
-    response_with_memory,
 )
 from app.services.memory_budget.budget import MemoryBudget, MemoryReservation
 from app.services.memory_budget.responses import GRACE_SECONDS, ResponseBudget
@@ -100,7 +100,7 @@ async def test_what_an_answer_was_made_of_is_given_back_before_it_is_sent() -> N
     body = b"x" * (2 * FREE_BYTES)
     served = Served(20 * FREE_BYTES)
     held = await served.answers.reserve(3 * len(body))
-    answer = response_with_memory(lambda: Response(body), held)
+    answer = build_response_with_memory(lambda: Response(body), held)
     assert served.memory.held_bytes == 3 * len(body)
     served.is_read.set()
     await answer(served.scope, served.receive, served.send)
@@ -116,7 +116,7 @@ async def test_memory_of_an_answer_that_is_not_made_is_given_back() -> None:
         raise PreconditionFailedError
 
     with pytest.raises(PreconditionFailedError):
-        response_with_memory(fail, held)
+        build_response_with_memory(fail, held)
     assert served.memory.held_bytes == 0
 
 

@@ -15,10 +15,10 @@ from app.http.tus import (
     ALGORITHMS,
     HEADERS,
     TusMiddleware,
+    build_progress_headers,
+    build_state_headers,
     parse_checksum,
     parse_metadata,
-    progress_headers,
-    state_headers,
 )
 from app.models.upload import Checksum, ResumableUpload
 
@@ -97,8 +97,8 @@ def test_checksum_is_read(name: str, size: int) -> None:
 
 def test_headers_say_how_far_an_upload_is() -> None:
     progress = {"Upload-Offset": "4", "Upload-Expires": "Sat, 03 Jan 2026 03:04:05 GMT"}
-    assert progress_headers(UPLOAD) == progress
-    state = state_headers(UPLOAD)
+    assert build_progress_headers(UPLOAD) == progress
+    state = build_state_headers(UPLOAD)
     assert state == {
         **progress,
         "Upload-Length": "10",

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from app.config.settings import Settings
-from app.wiring.open_stores import signing_keys
+from app.wiring.open_stores import read_signing_keys
 
 
 @pytest.mark.promise(
@@ -17,9 +17,9 @@ from app.wiring.open_stores import signing_keys
 )
 def test_own_key_is_made_once_and_only_its_owner_may_read_it(tmp_path: Path) -> None:
     settings = Settings(data_dir=tmp_path)
-    (made,) = signing_keys(settings)
+    (made,) = read_signing_keys(settings)
     (place,) = tmp_path.iterdir()
     assert stat.S_IMODE(place.stat().st_mode) == 0o600
     assert f"{made.key_id}:{made.secret.decode()}" == place.read_text()
-    assert list(signing_keys(settings)) == [made]
+    assert list(read_signing_keys(settings)) == [made]
     assert list(tmp_path.iterdir()) == [place]

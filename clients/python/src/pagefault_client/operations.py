@@ -177,14 +177,14 @@ def head_resource(
 
 
 def delete_resource(uri: str | int) -> Call[None]:
-    """Delete a resource. If records refer to it, the response is a 409 that lists them."""
+    """Delete a resource. If records refer to it, the response is a 409 with a list of them."""
     return Call("DELETE", f"/api/resources/{segment(uri)}", decode=nothing_of, is_repeatable=True)
 
 
 def create_signed_url(
     uri: str | int, body: models.SignedUrlRequest | None = None
 ) -> Call[models.SignedUrl]:
-    """Create a link to the content that needs no key and expires, as for `<img>` and `<video>`."""
+    """Create a link to the content that expires and needs no key, for instance for `<img>`."""
     return Call(
         "POST",
         f"/api/resources/{segment(uri)}/signed-url",
@@ -345,7 +345,7 @@ def get_blob(
     if_match: str | None = None,
     if_none_match: str | None = None,
 ) -> Call[bytes]:
-    """Read the bytes with this digest, if the project has a resource with them."""
+    """Read the bytes with this digest."""
     return Call(
         "GET",
         f"/api/blobs/{segment(address)}",
@@ -378,7 +378,7 @@ def head_blob(
     if_match: str | None = None,
     if_none_match: str | None = None,
 ) -> Call[httpx.Headers]:
-    """Read the bytes with this digest, if the project has a resource with them."""
+    """Read the bytes with this digest."""
     return Call(
         "HEAD",
         f"/api/blobs/{segment(address)}",
@@ -406,7 +406,7 @@ def list_aliases(
     if_match: str | None = None,
     if_none_match: str | None = None,
 ) -> Call[models.AliasPage]:
-    """List aliases with the resources they name, newest first."""
+    """List aliases with their resources, newest first."""
     return Call(
         "GET",
         "/api/aliases",
@@ -462,7 +462,7 @@ def put_alias(
 
 
 def delete_alias(alias: str | int, *, if_match: str | None = None) -> Call[None]:
-    """Remove an alias. The resource and the interactions that were written with it stay."""
+    """Remove an alias. The resource, and interactions that were written with the alias, stay."""
     return Call(
         "DELETE",
         f"/api/aliases/{segment(alias)}",
@@ -943,7 +943,7 @@ def list_called_tools(
 def get_session(
     session_id: str | int, *, if_match: str | None = None, if_none_match: str | None = None
 ) -> Call[models.SessionRecord]:
-    """Read a session: its counts, its bytes, and the bytes saved compared with inline storage."""
+    """Read a session: its counts, its bytes, and the bytes saved compared with inline media."""
     return Call(
         "GET",
         f"/api/sessions/{segment(session_id)}",
@@ -959,7 +959,7 @@ def get_session(
 def head_session(
     session_id: str | int, *, if_match: str | None = None, if_none_match: str | None = None
 ) -> Call[httpx.Headers]:
-    """Read a session: its counts, its bytes, and the bytes saved compared with inline storage."""
+    """Read a session: its counts, its bytes, and the bytes saved compared with inline media."""
     return Call(
         "HEAD",
         f"/api/sessions/{segment(session_id)}",
@@ -977,7 +977,7 @@ def put_session(
 ) -> Call[models.SessionRecord]:
     """Create an empty session.
 
-    This is optional, since the first write creates a session as well.
+    This is optional, because the first write also creates a session.
     """
     return Call(
         "PUT",
@@ -1018,7 +1018,7 @@ def delete_session(session_id: str | int) -> Call[models.DeletionReceipt]:
 def fork_session(
     session_id: str | int, body: models.ForkRequest
 ) -> Call[models.SessionRecord | models.PendingFork]:
-    """Copy the entries of a session up to the one with the `seq` of `upTo` to a new session."""
+    """Copy the entries of a session, up to the entry with the `seq` in `upTo`, to a new session."""
     return Call(
         "POST",
         f"/api/sessions/{segment(session_id)}/fork",
@@ -1141,7 +1141,7 @@ def get_message(
     if_match: str | None = None,
     if_none_match: str | None = None,
 ) -> Call[models.HistoryEntry]:
-    """Read one entry of a session's history by its number, whatever its kind."""
+    """Read one entry of a session's history, of any kind, by its number."""
     return Call(
         "GET",
         f"/api/sessions/{segment(session_id)}/messages/{segment(seq)}",
@@ -1457,7 +1457,7 @@ def get_working_set(
     if_match: str | None = None,
     if_none_match: str | None = None,
 ) -> Call[models.WorkingSet]:
-    """Read which entries and pages a model has in context, if the session is rendered like this."""
+    """Read which entries and pages a model has in context after a rendering with these options."""
     return Call(
         "GET",
         f"/api/sessions/{segment(session_id)}/working-set",
@@ -1494,7 +1494,7 @@ def get_working_set(
 
 
 def render_record(body: models.RenderRequest) -> Call[models.RenderedRecord]:
-    """Render a stored record with options too long for an address."""
+    """Render a stored record with options that are too long for a query."""
     return Call("POST", "/api/render", decode=json_of, json=body, is_repeatable=True)
 
 
@@ -1666,10 +1666,7 @@ def count_input_tokens(body: models.ResponsesRequest) -> Call[models.InputTokenC
 def create_upload(
     *, tus_resumable: str, upload_length: str, upload_metadata: str | None = None
 ) -> Call[httpx.Headers]:
-    """Begin an upload of a file of known length.
-
-    Send its pieces to the address in `Location`.
-    """
+    """Begin the upload of a file of known length. Send its pieces to the URL in `Location`."""
     return Call(
         "POST",
         "/api/uploads",
@@ -1791,17 +1788,17 @@ def stream_session_events(
 
 
 def create_event_ticket() -> Call[models.EventTicket]:
-    """Create a ticket for opening a stream, for browsers, whose EventSource sends no headers."""
+    """Create a ticket with which a browser opens a stream, because EventSource sends no headers."""
     return Call("POST", "/api/events/ticket", decode=json_of, is_repeatable=True)
 
 
 def get_health() -> Call[models.Health]:
-    """Check that the process answers."""
+    """Check that the process responds to requests."""
     return Call("GET", "/healthz", decode=json_of, is_repeatable=True)
 
 
 def get_readiness() -> Call[models.Readiness]:
-    """Check that both stores answer; 503 if one does not, 507 if there is no space for a file."""
+    """Check that both stores respond: 503 if one does not, 507 if there is no space for a file."""
     return Call("GET", "/readyz", decode=json_of, is_repeatable=True)
 
 

@@ -15,12 +15,12 @@ from app.errors import (
 )
 from app.http.api_requests import ApiRequestDep
 from app.http.api_route import ApiRoute
-from app.http.content_headers import content_disposition, safe_headers
+from app.http.content_headers import build_safe_headers, format_content_disposition
 from app.http.dependencies import service
-from app.http.openapi_operations import LOCATION, file_body
+from app.http.openapi_operations import LOCATION, describe_file_body
 from app.http.parameters import SessionIdPath
-from app.http.problem_types import problem_responses
-from app.http.record_responses import written_response
+from app.http.problem_types import describe_errors
+from app.http.record_responses import build_written_response
 from app.http.response_memory import BudgetedResponse
 from app.services.memory_budget.budget import MemoryBudget
 from app.wire.sessions import SessionRecord, encode_session
@@ -43,7 +43,7 @@ _ACCEPTED_TYPES = frozenset({"application/zip", "application/octet-stream"})
     response_class=Response,
     responses={
         200: {"description": "The bundle.", "content": {"application/zip": _BINARY}},
-        **problem_responses(NotFoundError, InvalidPayloadError),
+        **describe_errors(NotFoundError, InvalidPayloadError),
     },
 )
 async def export_session(
@@ -67,9 +67,9 @@ async def export_session(
         bundle.chunks(),
         media_type="application/zip",
         headers={
-            "Content-Disposition": content_disposition("attachment", f"{session_id}.zip"),
+            "Content-Disposition": format_content_disposition("attachment", f"{session_id}.zip"),
             "Cache-Control": "no-store",
-            **safe_headers(),
+            **build_safe_headers(),
         },
     )
     return BudgetedResponse(response, reservation)
@@ -79,10 +79,10 @@ async def export_session(
     "/import",
     status_code=201,
     response_model=SessionRecord,
-    openapi_extra=file_body("application/zip"),
+    openapi_extra=describe_file_body("application/zip"),
     responses={
         201: {"headers": LOCATION},
-        **problem_responses(
+        **describe_errors(
             MalformedRequestError,
             SlowBodyError,
             ConflictError,
@@ -102,9 +102,9 @@ async def import_session(api_request: ApiRequestDep, imports: BundleImportsDep) 
     )
     if content_type not in _ACCEPTED_TYPES:
         raise UnsupportedMediaError("Send the bundle with `Content-Type: application/zip`.")
-    body = api_request.body(api_request.limits.bundle_bytes)
+    body = api_request.stream_body(api_request.limits.bundle_bytes)
     imported = await imports.import_session(api_request.project_id, body)
-    return written_response(
+    return build_written_response(
         api_request.request,
         encode_session(imported.session, imported.use),
         path=f"/api/sessions/{imported.session.session_id}",

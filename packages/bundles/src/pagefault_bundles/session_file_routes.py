@@ -14,8 +14,8 @@ from app.http.api_requests import ApiRequestDep
 from app.http.api_route import ApiRoute
 from app.http.conditions import parse_byte_count
 from app.http.dependencies import service
-from app.http.openapi_operations import file_body
-from app.http.problem_types import problem_responses
+from app.http.openapi_operations import describe_file_body
+from app.http.problem_types import describe_errors
 from pagefault_bundles.session_file_shapes import SessionFile
 from pagefault_bundles.session_files import SessionFiles
 from pagefault_dialects.errors import InvalidPayloadError, PayloadTooLargeError
@@ -28,8 +28,8 @@ SessionFilesDep = Annotated[SessionFiles, Depends(service(SessionFiles))]
 @router.post(
     "/read",
     response_model=SessionFile,
-    openapi_extra=file_body(),
-    responses=problem_responses(
+    openapi_extra=describe_file_body(),
+    responses=describe_errors(
         MalformedRequestError,
         SlowBodyError,
         PayloadTooLargeError,
@@ -48,5 +48,5 @@ async def read_session_file(api_request: ApiRequestDep, files: SessionFilesDep) 
     length = api_request.request.headers.get("content-length", "")
     if length.isdigit():
         files.check_length(parse_byte_count(length))
-    body = await files.read(api_request.project_id, api_request.body())
+    body = await files.read(api_request.project_id, api_request.stream_body())
     return Response(body, media_type="application/json", headers={"Cache-Control": "no-store"})

@@ -6,7 +6,7 @@ from typing import Annotated, Literal
 import typer
 
 from app.cli import options
-from app.cli.options import render_option
+from app.cli.options import create_render_option
 
 HistoryFile = Annotated[
     Path,
@@ -41,7 +41,7 @@ def doctor(
             show_default="that of most messages",
         ),
     ] = None,
-    max_tokens: Annotated[int | None, render_option("max_tokens", "no limit")] = None,
+    max_tokens: Annotated[int | None, create_render_option("max_tokens", "no limit")] = None,
     output: Annotated[
         Path | None,
         typer.Option(
@@ -101,17 +101,17 @@ def export(  # noqa: PLR0913, PLR0917 - one for each option
             show_default="the current folder",
         ),
     ] = None,
-    max_tokens: Annotated[int | None, render_option("max_tokens", "no limit")] = None,
+    max_tokens: Annotated[int | None, create_render_option("max_tokens", "no limit")] = None,
     project: options.Project = None,
     data_dir: options.DataDir = None,
     env_file: options.EnvFile = None,
 ) -> None:
     """Write a session as a transcript that Claude Code or Codex resumes, or as one HTML file."""
-    from app.cli.terminal import CommandError, project_settings
+    from app.cli.terminal import CommandError, read_project_settings
     from pagefault_doctor.session_exports import write_document, write_transcript
     from pagefault_doctor.transcript_exports import TranscriptQuery
 
-    settings, project_id = project_settings(data_dir, env_file, project)
+    settings, project_id = read_project_settings(data_dir, env_file, project)
     if host == "html":
         if folder is not None or max_tokens is not None:
             raise CommandError("--folder and --max-tokens are for transcripts, not for html.")

@@ -10,18 +10,18 @@ from typing_extensions import Doc
 from app.errors import NotFoundError
 from app.http.api_requests import ApiRequestDep
 from app.http.api_route import ApiRoute
-from app.http.content_headers import content_disposition, safe_headers
+from app.http.content_headers import build_safe_headers, format_content_disposition
 from app.http.dependencies import service
-from app.http.openapi_operations import json_body
+from app.http.openapi_operations import describe_json_body
 from app.http.parameters import SessionIdPath
 from app.http.problem_types import (
     BODY_ERRORS,
     RECORD_ERRORS,
-    problem_responses,
-    responses_of_reads,
+    describe_errors,
+    describe_read_responses,
 )
 from app.http.render_queries import OptionsQuery
-from app.http.rendered_responses import rendered_response
+from app.http.rendered_responses import build_rendered_response
 from app.wire.renders import Target
 from pagefault_dialects.dialects.foreign_message import Dialect
 from pagefault_dialects.json.values import JsonObject
@@ -131,8 +131,8 @@ DoctorDep = Annotated[Doctor, Depends(service(Doctor))]
 @router.post(
     "/doctor",
     response_model=Diagnosis,
-    openapi_extra=json_body(Examination),
-    responses=problem_responses(NotFoundError, *BODY_ERRORS),
+    openapi_extra=describe_json_body(Examination),
+    responses=describe_errors(NotFoundError, *BODY_ERRORS),
 )
 async def examine_history(
     api_request: ApiRequestDep,
@@ -151,8 +151,8 @@ async def examine_history(
         applies=examination.apply,
     )
     limit = api_request.limits.history_bytes
-    body = await doctor.examine(api_request.project_id, api_request.json_body(limit), query)
-    return rendered_response(api_request.request, body)
+    body = await doctor.examine(api_request.project_id, api_request.stream_json(limit), query)
+    return build_rendered_response(api_request.request, body)
 
 
 class TranscriptOptions(OptionsQuery):
@@ -171,7 +171,7 @@ class TranscriptOptions(OptionsQuery):
             "description": "The transcript: JSON lines.",
             "content": {"application/x-ndjson": {"schema": {"type": "string"}}},
         },
-        **responses_of_reads(*RECORD_ERRORS),
+        **describe_read_responses(*RECORD_ERRORS),
     },
 )
 async def export_transcript(
@@ -190,7 +190,7 @@ async def export_transcript(
     name = f"{make_transcript_id(api_request.project_id, session_id)}.jsonl"
     headers = {
         "Content-Type": "application/x-ndjson",
-        "Content-Disposition": content_disposition("attachment", name),
-        **safe_headers(),
+        "Content-Disposition": format_content_disposition("attachment", name),
+        **build_safe_headers(),
     }
-    return rendered_response(api_request.request, body, headers)
+    return build_rendered_response(api_request.request, body, headers)

@@ -9,10 +9,10 @@ from typing_extensions import Doc, TypeAliasType
 from app.errors import NotFoundError
 from app.http.api_requests import ApiRequestDep
 from app.http.api_route import ApiRoute
-from app.http.content_headers import content_disposition, safe_headers
+from app.http.content_headers import build_safe_headers, format_content_disposition
 from app.http.dependencies import service
 from app.http.parameters import SessionIdPath
-from app.http.problem_types import problem_responses
+from app.http.problem_types import describe_errors
 from app.http.render_queries import OptionsQuery
 from app.http.response_memory import BudgetedResponse
 from pagefault_dialects.errors import InvalidPayloadError, PayloadTooLargeError
@@ -40,7 +40,7 @@ _DOCUMENT_ERRORS = (NotFoundError, InvalidPayloadError, PayloadTooLargeError)
             "description": "The document: HTML with everything inside.",
             "content": {"text/html": {"schema": {"type": "string"}}},
         },
-        **problem_responses(*_DOCUMENT_ERRORS),
+        **describe_errors(*_DOCUMENT_ERRORS),
     },
 )
 @router.head(
@@ -49,7 +49,7 @@ _DOCUMENT_ERRORS = (NotFoundError, InvalidPayloadError, PayloadTooLargeError)
     response_class=Response,
     responses={
         200: {"description": "The size of the document, in `Content-Length`."},
-        **problem_responses(*_DOCUMENT_ERRORS),
+        **describe_errors(*_DOCUMENT_ERRORS),
     },
 )
 async def export_document(
@@ -68,9 +68,9 @@ async def export_document(
     headers = {
         "Content-Type": "text/html; charset=utf-8",
         "Content-Length": str(document.size_bytes),
-        "Content-Disposition": content_disposition("attachment", f"{session_id}.html"),
+        "Content-Disposition": format_content_disposition("attachment", f"{session_id}.html"),
         "Cache-Control": "no-store",
-        **safe_headers(),
+        **build_safe_headers(),
     }
     if api_request.request.method == "HEAD":
         document.close()

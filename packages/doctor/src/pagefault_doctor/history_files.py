@@ -17,7 +17,13 @@ from rich.markup import escape
 from rich.table import Table
 
 from app.cli.error_output import EXIT_CANNOT_START, print_error
-from app.cli.terminal import ERR, CommandError, known_error_message, one_line, print_line
+from app.cli.terminal import (
+    ERR,
+    CommandError,
+    describe_known_error,
+    print_line,
+    to_one_line,
+)
 from app.config.settings import Settings
 from app.features import FEATURES, open_services
 from pagefault_dialects.dialects.foreign_message import Dialect
@@ -89,7 +95,7 @@ def examine_file(
         diagnosis = anyio.run(_examine, content, query)
     except (CommandError, PagefaultError) as exc:
         # Not status 1, which reports findings.
-        sentence = known_error_message(exc) or str(exc)
+        sentence = describe_known_error(exc) or str(exc)
         print_error(sentence.replace("The body", str(file)))
         raise typer.Exit(EXIT_CANNOT_START) from exc
     writes_to_stdout = output is not None and str(output) == "-"
@@ -154,7 +160,10 @@ def _print_findings(diagnosis: dict[str, Any]) -> None:
         text = f"{found} (takes {limit})" if limit is not None else str(found)
         pointer = finding["pointer"] or "/"
         table.add_row(
-            escape(one_line(pointer)), finding["rule"], escape(one_line(text)), finding["fix"]
+            escape(to_one_line(pointer)),
+            finding["rule"],
+            escape(to_one_line(text)),
+            finding["fix"],
         )
     ERR.print(table)
     things = "thing is" if len(findings) == 1 else "things are"

@@ -13,7 +13,7 @@ import typer
 from rich.markup import escape
 from rich.table import Table
 
-from app.cli.terminal import ERR, count_of, one_line, print_line
+from app.cli.terminal import ERR, format_count, print_line, to_one_line
 from app.config.settings import Settings
 from app.features import FEATURES, open_services
 from pagefault_dialects.dialects.claude_code import find_path
@@ -173,7 +173,9 @@ def examine_transcript(file: Path, host: Host, *, as_json: bool) -> None:
     if as_json:
         _print_json({"host": host, "lines": len(transcript.lines), "findings": findings})
     else:
-        _print_findings(findings, f"{HOST_NAMES[host]}, {count_of(len(transcript.lines), 'line')}")
+        _print_findings(
+            findings, f"{HOST_NAMES[host]}, {format_count(len(transcript.lines), 'line')}"
+        )
         if findings:
             ERR.print("Mend the file with --in-place; a backup of it is kept.")
     if findings:
@@ -196,7 +198,7 @@ def repair_transcript(file: Path, host: Host, *, as_json: bool) -> None:
         for change in repaired.changes:
             print_line(f"line {change['line']}: {change['text']}")
         print_line(
-            f"{count_of(len(repaired.changes), 'change')}. The old file is {repaired.backup}"
+            f"{format_count(len(repaired.changes), 'change')}. The old file is {repaired.backup}"
         )
         if repaired.findings:
             ERR.print("\nThis remains, since it cannot be mended line by line:")
@@ -286,7 +288,7 @@ def _count_images(lines: Sequence[JsonObject]) -> int:
 
 
 def _describe_repair(finding: JsonObject, old: JsonValue, new: JsonValue) -> str:
-    actual = one_line(str(finding.get("actual", "")))
+    actual = to_one_line(str(finding.get("actual", "")))
     description = f"{finding['rule']} ({actual})" if actual else finding["rule"]
     if not new:
         return f"{description}: the block is removed"
@@ -388,7 +390,10 @@ def _print_findings(findings: Sequence[JsonObject], subject: str) -> None:
         limit = finding.get("limit")
         description = f"{actual} (takes {limit})" if limit is not None else str(actual)
         table.add_row(
-            str(finding["line"]), finding["rule"], escape(one_line(description)), finding["fix"]
+            str(finding["line"]),
+            finding["rule"],
+            escape(to_one_line(description)),
+            finding["fix"],
         )
     ERR.print(table)
     things = "thing is" if len(findings) == 1 else "things are"

@@ -234,12 +234,12 @@ class _StoreOptions:
         if listen is None:
             return _run_with_traces(shared, server, host)
         listen_host, port = options.parse_address(listen)
-        from app.cli.terminal import project_settings
+        from app.cli.terminal import read_project_settings
         from pagefault_mcp.http_server.host_listener import ListenOptions, serve_hosts
 
         environment = dict(os.environ)
-        settings, _ = project_settings(data_dir, self.env_file, self.project)
-        # `project_settings` adds variables of the settings file to the environment. The server
+        settings, _ = read_project_settings(data_dir, self.env_file, self.project)
+        # `read_project_settings` adds variables of the settings file to the environment. The server
         # behind the proxy must not inherit them.
         os.environ.clear()
         os.environ.update(environment)
@@ -371,11 +371,11 @@ def serve_mcp(
     if find_spec("mcp") is None:
         raise _print_failure("the memory's own server needs the SDK: pip install 'pagefault[mcp]'")
     from app.cli.error_output import check_session
-    from app.cli.terminal import project_settings
+    from app.cli.terminal import read_project_settings
     from pagefault_mcp.server.memory_process import run_mcp
 
     check_session(session)
-    settings, project_id = project_settings(_choose_data_dir(data_dir), env_file, project)
+    settings, project_id = read_project_settings(_choose_data_dir(data_dir), env_file, project)
     run_mcp(settings, project_id, session)
 
 

@@ -9,7 +9,7 @@ from typing import Annotated, Any, Literal
 
 import typer
 
-from app.cli.options import render_option
+from app.cli.options import create_render_option
 
 
 def _header_option(recipient: str) -> Any:  # noqa: ANN401 - `typer.Option` returns Any
@@ -123,8 +123,8 @@ Collect = Annotated[
 
 
 def _limit_option(name: str, default: str, *, minimum: int | None = None) -> Any:  # noqa: ANN401 - `typer.Option` returns Any
-    """Return the option for a limit of each result; see `render_option`."""
-    return render_option(name, default, scope="Per result: ", minimum=minimum)
+    """Return the option for a limit of each result; see `create_render_option`."""
+    return create_render_option(name, default, scope="Per result: ", minimum=minimum)
 
 
 MaxBytes = Annotated[int | None, _limit_option("max_bytes", "256 MiB")]

@@ -23,7 +23,7 @@ from starlette.responses import Response, StreamingResponse
 from starlette.types import Receive, Scope, Send
 
 from app.http.bodies import stream_body
-from app.http.problem_types import problem_response
+from app.http.problem_types import build_problem_response
 from app.models.limits import Limits
 from app.services.concurrency.large_work import LargeWork
 from app.services.memory_budget.budget import MemoryBudget
@@ -139,7 +139,7 @@ class HostEndpoint:
         except RequestRefusedError as exc:
             response = _make_refusal_response(exc)
         except PagefaultError as exc:
-            response = problem_response(exc, instance=MCP_PATH, request_id="-")
+            response = build_problem_response(exc, instance=MCP_PATH, request_id="-")
         except ClientDisconnect:
             return
         await response(scope, receive, send)

@@ -21,7 +21,7 @@ from app.config.setting_values import is_loopback
 from app.config.settings import Settings
 from app.errors import StoreUnavailableError, UnauthorizedError
 from app.http.browser_guard import BrowserGuard
-from app.http.problem_types import problem_response
+from app.http.problem_types import build_problem_response
 from pagefault_dialects.errors import PagefaultError
 from pagefault_mcp.http_server.host_endpoint import HostEndpoint
 from pagefault_mcp.proxy.proxy import ProxyFactory
@@ -160,7 +160,7 @@ class KeyGuard:
             try:
                 await self._check(scope)
             except PagefaultError as exc:
-                response = problem_response(exc, instance=scope["path"], request_id="-")
+                response = build_problem_response(exc, instance=scope["path"], request_id="-")
                 await response(scope, receive, send)
                 return
         await self.app(scope, receive, send)

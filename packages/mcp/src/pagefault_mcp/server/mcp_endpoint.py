@@ -22,9 +22,14 @@ from starlette.types import Message, Receive, Scope, Send
 from app.errors import OverloadedError, QuotaExceededError
 from app.http.api_route import QueryNames
 from app.http.bodies import stream_body
-from app.http.dependencies import caller_by_key
-from app.http.problem_types import problem_response
-from app.http.response_memory import PIECE_BYTES, body_message, find_response_budget, watch_reader
+from app.http.dependencies import authenticate_caller
+from app.http.problem_types import build_problem_response
+from app.http.response_memory import (
+    PIECE_BYTES,
+    build_body_message,
+    find_response_budget,
+    watch_reader,
+)
 from app.models.limits import Limits
 from app.services.memory_budget.request_bodies import UNRESERVED_BYTES
 from app.services.memory_budget.responses import ResponseMemory
@@ -86,8 +91,8 @@ class ResponseReservation(ExitStack):
             return
         # The server waits before each piece until most of the previous one is sent.
         for start in range(0, len(body), PIECE_BYTES):
-            await self._send(body_message(body[start : start + PIECE_BYTES]))
-        await self._send(body_message(b"", more=message.get("more_body", False)))
+            await self._send(build_body_message(body[start : start + PIECE_BYTES]))
+        await self._send(build_body_message(b"", more=message.get("more_body", False)))
 
     def _release(self) -> None:
         self._is_closed = True
@@ -148,7 +153,7 @@ class McpEndpoint:
                 )
             except PagefaultError as exc:
                 request_id = str(scope["state"]["request_id"])
-                refusal = problem_response(exc, instance=scope["path"], request_id=request_id)
+                refusal = build_problem_response(exc, instance=scope["path"], request_id=request_id)
                 await refusal(scope, receive, send)
                 return
             if message.is_listen:
@@ -171,7 +176,7 @@ class McpEndpoint:
             InvalidPayloadError: The query has an invalid session, two sessions, or another
                 parameter.
         """
-        caller = await caller_by_key(request)
+        caller = await authenticate_caller(request)
         _ALLOWED_QUERY.check(request.scope["query_string"])
         return read_mcp_caller(caller, request.scope["query_string"])
 

@@ -23,11 +23,11 @@ from fastapi import FastAPI
 from starlette.requests import Request
 from starlette.responses import Response
 
-from app.cli.terminal import CommandError, project_settings
+from app.cli.terminal import CommandError, read_project_settings
 from app.config.settings import Settings
 from app.errors import UnauthorizedError
 from app.features import open_services
-from app.server.uvicorn_config import allow_open_files, served_app, server_config
+from app.server.uvicorn_config import allow_open_files, create_server_config, served_app
 from app.services.access.callers import Access
 from app.stores.records.records import Records
 from app.wiring.stores import migrate_in_subprocess
@@ -75,7 +75,7 @@ def serve_proxies(
         SystemExit: A setting is invalid.
         CommandError: Another process has the lock of the service, but does not listen.
     """
-    settings, project_id = project_settings(data_dir, env_file, project)
+    settings, project_id = read_project_settings(data_dir, env_file, project)
     # No API keys are needed, since only the user of the folder can connect to its socket.
     changes = {"auth": "none", "default_project": project_id, "workers": 1, "log_level": "warning"}
     settings = settings.model_copy(update=changes)
@@ -114,7 +114,7 @@ def _serve(settings: Settings, folder: Path, report_ready: ReportReady) -> None:
         (folder / "address").write_bytes(os.fsencode(socket_path))
         allow_open_files(settings)
         server = _ReportingServer(
-            server_config(settings, partial(_make_app, settings)), report_ready
+            create_server_config(settings, partial(_make_app, settings)), report_ready
         )
         threading.Thread(
             target=_end_unreachable, args=(socket_path, socket_status), daemon=True
