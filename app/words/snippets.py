@@ -23,7 +23,7 @@ from app.words.search_terms import (
     is_continuous,
 )
 from app.words.stems import stem, stem_opening
-from pagefault_dialects.texts.cuts import CLUSTER, ELLIPSIS, find_boundary_before
+from pagefault_dialects.texts.cuts import ELLIPSIS, GRAPHEME, find_boundary_before
 
 _SPACED = rf"[{WORD_CHARS}--[{CONTINUOUS}]]"
 _LETTER = rf"[\p{{L}}\p{{N}}--[{CONTINUOUS}]]"
@@ -199,7 +199,7 @@ def _find_original(pieces: Sequence[str], folds: Sequence[str], position: int) -
 
 
 def _find_in_piece(piece: str, position: int) -> int:
-    clusters = [match.group() for match in CLUSTER.finditer(piece)]
+    clusters = [match.group() for match in GRAPHEME.finditer(piece)]
     ends = accumulate(len(fold(cluster)) for cluster in clusters)
     start = 0
     for cluster, end in zip(clusters, ends, strict=True):

@@ -10,8 +10,8 @@ from pagefault_dialects.texts.cuts import (
     cut_short,
     find_boundary_after,
     find_boundary_before,
-    find_cluster_end,
     find_excerpted_length,
+    find_grapheme_end,
     find_whole_text_uri,
     keep_head_and_tail,
     make_preview,
@@ -151,11 +151,11 @@ def test_boundaries_around_a_position(position: int, before: int, after: int) ->
 
 
 def test_end_of_a_grapheme() -> None:
-    assert find_cluster_end(f"a{FAMILY}b", 1) == 6
-    assert find_cluster_end("ab", 1) == 2
-    assert find_cluster_end("ab", 2) == 2
+    assert find_grapheme_end(f"a{FAMILY}b", 1) == 6
+    assert find_grapheme_end("ab", 1) == 2
+    assert find_grapheme_end("ab", 2) == 2
     # An endless one has as many characters as are looked at.
-    assert find_cluster_end("a" + "\u0301" * 1_000, 0) == 256
+    assert find_grapheme_end("a" + "\u0301" * 1_000, 0) == 256
 
 
 @pytest.mark.parametrize("before", ["", "x", "xy", "\n", "🇩🇪", "🇩", "é"])

@@ -77,7 +77,7 @@ class Envelope:
     contents: tuple[MemberPath, ...] = ()
     """The members with content for a model, in order."""
     read_as: ContentKind = "any"
-    """How the contents are read."""
+    """The way in which the contents are read; see `Content.read_as`."""
     call_id: MemberPath | None = None
     """The path to the id of the call."""
     name: MemberPath | None = None
@@ -118,6 +118,7 @@ class Envelope:
         )
 
     def _find_contents(self, members: Members) -> Iterable[Content]:
+        """Yield the contents that the object has."""
         if self.choose_contents is not None:
             yield from self.choose_contents(members)
             return
@@ -176,13 +177,12 @@ class Wrapper:
             (key,),
             *((members.key(item),) for item in self.ignored_members if item in members),
         ]
-        rest = without_paths(value, removed)
-        for name, member in [*rest.items()]:
+        rest: Object = {}
+        for name, member in without_paths(value, removed).items():
             # SDKs write objects with only empty members for unset fields.
-            if isinstance(member, dict) and not (inner_rest := without_paths(member, ())):
-                del rest[name]
-            elif isinstance(member, dict):
-                rest[name] = inner_rest
+            remaining = without_paths(member, ()) if isinstance(member, dict) else member
+            if remaining != {}:
+                rest[name] = remaining
         return [self._wrap(dialect, members, item.prefix_paths(key), rest) for item in found]
 
     def _wrap(self, dialect: str, members: Members, output: ToolOutput, rest: Object) -> ToolOutput:

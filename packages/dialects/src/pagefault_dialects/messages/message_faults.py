@@ -115,6 +115,7 @@ def _list_blocks(content: object, pointer: str) -> Iterator[tuple[str, dict[str,
 
 
 def _is_empty_medium(block: dict[str, Any]) -> bool:
+    """Return whether a block has a medium in base64 or in a data URI, but no bytes."""
     source, url = block.get("source"), block.get("image_url")
     if isinstance(source, dict):
         return source.get("type") == "base64" and source.get("data") == ""
@@ -141,6 +142,8 @@ def _check_calls(foreign: ForeignMessage, dialect: Dialect) -> Iterator[Finding]
             arguments_pointer = foreign.find_original_pointer(
                 f"{call.pointer}/{call.arguments_path}"
             )
+        # In some dialects, arguments are JSON text; in others, they are an object, and a string may
+        # only be in a member `arguments`.
         if isinstance(arguments, str) and (
             call.arguments_path.endswith("arguments") or dialect in _ARGUMENT_TEXTS
         ):
@@ -171,6 +174,7 @@ class _SentCall(NamedTuple):
     pointer: str
     """The pointer to the call in the message."""
     members: dict[str, Any]
+    """The members of the call, also those of its `function`."""
     arguments: Any
     arguments_path: str
     """The pointer from the call to the arguments without the first slash; empty without any."""

@@ -9,7 +9,7 @@ import regex
 from pagefault_dialects.media.types import is_strong_signature
 from pagefault_dialects.model.page import LONGEST_SECONDS
 from pagefault_dialects.text_windows import search_windows
-from pagefault_dialects.texts.cuts import CLUSTER, ELLIPSIS
+from pagefault_dialects.texts.cuts import ELLIPSIS, GRAPHEME
 
 LEFT_OUT = "[…]"
 
@@ -76,7 +76,7 @@ def quote_short(text: str, limit_chars: int) -> str:
     pieces: list[str] = []
     used_chars = 0
     # Every grapheme takes at least one character, so text beyond the limit is not read.
-    for cluster in CLUSTER.finditer(text[: limit_chars + 1]):
+    for cluster in GRAPHEME.finditer(text[: limit_chars + 1]):
         piece = _UNSAFE_QUOTED.sub(_escape, cluster.group())
         if used_chars + len(piece) > max_chars:
             while pieces and used_chars > max_chars - 1:

@@ -123,9 +123,10 @@ class Collector:
         self._payloads.setdefault(len(text), {})[_unify_alphabet(text)] = is_text
 
     def find_payload(self, text: str) -> bool | None:
-        """Return whether a payload became a text to read; `None` if a text was not recorded.
+        """Return whether a recorded payload became a text to read, as `note_payload` was told.
 
-        The two alphabets of base64 count as equal.
+        The result is `None` for a text that was not recorded. The two alphabets of base64 count as
+        equal.
         """
         text = text.rstrip("=") if self._payloads else ""
         same_length = self._payloads.get(len(text))

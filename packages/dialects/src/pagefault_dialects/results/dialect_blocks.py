@@ -53,10 +53,8 @@ def read_dialect_block(block: JsonBlock, context: ReadContext) -> BlockOutcome |
 def read_unknown_block(block: JsonBlock, context: ReadContext) -> list[NormalizedPart] | None:
     """Return a text about a block that only its own provider understands.
 
-    The result is `None` for an object that is data of a tool.
-
     The text has the title, the name and the URL of the block, or only its type. The whole block is
-    in `_meta`.
+    in `_meta`. The result is `None` for an object without a type, which is data of a tool.
     """
     return _read_description(block, describe_block(block), context)
 
@@ -86,16 +84,16 @@ def _read_form(block: JsonBlock, form: BlockForm, context: ReadContext) -> Block
     paths = [path for path in form.payloads if value_at(block, path) is not None]
     if not paths or (form.mark is None and not _has_only_known_members(block, form)):
         return None
-    values = [value_at(block, path) for path in paths]
     if form.payload_kind == "text":
-        is_text = all(isinstance(value, str) for value in values)
+        is_text = all(isinstance(value_at(block, path), str) for path in paths)
         return _read_texts(block, form, context, paths) if is_text else None
-    member_context = context.descend(*paths[0])
+    # Of payloads other than texts, only the first is read.
+    payload, payload_context = value_at(block, paths[0]), context.descend(*paths[0])
     if form.payload_kind == "json":
-        parts = read_as_json(values[0], member_context)
+        parts = read_as_json(payload, payload_context)
         return add_provenance(parts, _find_provenance(block, form, paths[:1], context))
     provenance = _find_provenance(block, form, paths[:1], context)
-    return NestedContent(values[0], member_context, [], provenance)
+    return NestedContent(payload, payload_context, [], provenance)
 
 
 def _has_only_known_members(block: JsonBlock, form: BlockForm) -> bool:

@@ -1,7 +1,7 @@
 """Cuts texts to a length: excerpts with offsets, whole sentences, beginning and end, previews.
 
-No cut splits a grapheme, which is a character with its combining marks; Unicode calls it a cluster.
-Only a cluster longer than any real grapheme is split, so that all results are bounded.
+No cut splits a grapheme, which is a character with its combining marks. Only a series of marks that
+is longer than in any real grapheme is split, so that all results are bounded.
 """
 
 import re
@@ -11,11 +11,13 @@ import regex
 
 from pagefault_dialects.text_windows import PREVIEW_LIMIT_CHARS
 
-_MAX_CLUSTER_CHARS = 256
+_MAX_GRAPHEME_CHARS = 256
+# Two of these characters make a flag.
 _FLAG_HALVES = "".join(map(chr, range(0x1F1E6, 0x1F200)))
-CLUSTER = regex.compile(r"\X")
+GRAPHEME = regex.compile(r"\X")
 """A pattern for one grapheme."""
 ELLIPSIS = "…"
+# The length of the end of a text that `keep_head_and_tail` shortens.
 _TAIL_CHARS = 900
 # The end of a sentence in European languages, in Chinese and Japanese, and before an empty line.
 _SENTENCE_END = re.compile(
@@ -24,7 +26,9 @@ _SENTENCE_END = re.compile(
     r"|\S(?=\n[ \t]*+\n)"
 )
 HEAD_CHARS = 4_000
+"""The length of the beginning of a text in its preview."""
 TAIL_CHARS = 1_000
+"""The length of the end of a text in its preview."""
 _MAX_PREVIEW_CHARS = HEAD_CHARS + TAIL_CHARS + 200
 # The line of `_format_gap_line` in a preview.
 _GAP_LINE = re.compile(
@@ -45,12 +49,12 @@ def find_boundary_before(text: str, position: int) -> int:
         return min(position, len(text))
     anchor, is_boundary = _find_anchor(text, position)
     # The text is copied, since `regex` searches flags back to the beginning of the text.
-    near = text[anchor : position + _MAX_CLUSTER_CHARS]
-    for cluster in CLUSTER.finditer(near):
-        start, end = anchor + cluster.start(), anchor + cluster.end()
+    nearby_text = text[anchor : position + _MAX_GRAPHEME_CHARS]
+    for grapheme in GRAPHEME.finditer(nearby_text):
+        start, end = anchor + grapheme.start(), anchor + grapheme.end()
         if end <= position:
             continue
-        is_whole = (start > anchor or is_boundary) and end - start < _MAX_CLUSTER_CHARS
+        is_whole = (start > anchor or is_boundary) and end - start < _MAX_GRAPHEME_CHARS
         return start if is_whole else position
     return position
 
@@ -58,12 +62,12 @@ def find_boundary_before(text: str, position: int) -> int:
 def find_boundary_after(text: str, position: int) -> int:
     """Return the first grapheme boundary at or after `position`."""
     before = find_boundary_before(text, position)
-    return position if before == position else find_cluster_end(text, before)
+    return position if before == position else find_grapheme_end(text, before)
 
 
-def find_cluster_end(text: str, start: int) -> int:
+def find_grapheme_end(text: str, start: int) -> int:
     """Return the end of the grapheme that begins at `start`."""
-    match = CLUSTER.match(text[start : start + _MAX_CLUSTER_CHARS])
+    match = GRAPHEME.match(text[start : start + _MAX_GRAPHEME_CHARS])
     return start + match.end() if match else len(text)
 
 
@@ -78,7 +82,7 @@ def _find_anchor(text: str, position: int) -> tuple[int, bool]:
 
     The second value says whether the position is known to be a grapheme boundary.
     """
-    earliest = max(0, position - _MAX_CLUSTER_CHARS)
+    earliest = max(0, position - _MAX_GRAPHEME_CHARS)
     line_feed = text.rfind("\n", earliest, position)
     if line_feed >= 0:
         return line_feed + 1, True
@@ -136,7 +140,7 @@ def take_excerpt(text: str, *, max_chars: int | None, offset: int) -> Excerpt:
         return Excerpt(text[start:], start, total, total)
     end = find_boundary_before(text, start + max(max_chars, 1))
     if end <= start:
-        end = find_cluster_end(text, start)
+        end = find_grapheme_end(text, start)
     return Excerpt(text[start:end], start, end, total)
 
 

@@ -53,6 +53,7 @@ APP = "pagefault/app"
 
 # Members of `_meta` that the service adds to those of the tool.
 _SERVICE_META_NAMES = frozenset({"mimeType", "block"})
+# Members of the `_meta` of a medium with a text that can replace the medium, by priority.
 _ALTERNATIVE_TEXTS = ("caption", "transcript", "alt", "description")
 _MAX_AUDIENCE_CHARS = 200
 _AUDIENCES = frozenset({"assistant", "user"})
@@ -161,6 +162,7 @@ def note_other_audience(pointer: str, what: str, annotations: object) -> Omissio
 
 
 def _list_audiences(annotations: object) -> list[str]:
+    """Return the names of the audiences in annotations, which may be a list or a single name."""
     audience = annotations.get("audience") if isinstance(annotations, Mapping) else None
     names = audience if isinstance(audience, list) else [audience]
     return [name for name in names if isinstance(name, str)]
@@ -169,13 +171,22 @@ def _list_audiences(annotations: object) -> list[str]:
 def _read_part(
     part: dict[str, Any], pointer: str, audience: Audience, resources: Mapping[str, Any]
 ) -> Item:
+    """Return a part as an item, or as a note that it is omitted.
+
+    Args:
+        part: The part in the record.
+        pointer: The pointer to the part.
+        audience: The reader of the turn.
+        resources: The resources of the record, by URI.
+    """
     if not allows_audience(part.get("annotations"), audience):
         return note_other_audience(pointer, part["type"], part["annotations"])
     if part["type"] == "text":
         return TextItem(pointer, part["text"], label=_read_label(part))
-    if APP in (part.get("_meta") or {}) and (page := parse_resource_id(part.get("data") or "")):
+    is_app = APP in (part.get("_meta") or {})
+    if is_app and (resource_id := parse_resource_id(part.get("data") or "")):
         reason = "It is the page of an app, which people see and models do not."
-        restore = f"GET /api/resources/{page}/content"
+        restore = f"GET /api/resources/{resource_id}/content"
         return Omission(pointer, "app", "app", reason, restore)
     return _read_medium(part, pointer, resources)
 
@@ -215,6 +226,7 @@ def _read_label(part: Mapping[str, Any]) -> BlockLabel | None:
 
 
 def _read_medium(part: dict[str, Any], pointer: str, resources: Mapping[str, Any]) -> Medium:
+    """Return a part with a medium, with the properties that its resource has."""
     is_image = part["type"] == "image"
     payload: str = part["image"] if is_image else part["data"]
     resource_id = parse_resource_id(payload)
@@ -244,6 +256,7 @@ def _read_medium(part: dict[str, Any], pointer: str, resources: Mapping[str, Any
 def _find_source(
     payload: str, resource_id: str | None, resource: Mapping[str, Any]
 ) -> MediumSource:
+    """Return the source of a medium: its resource, its URL, or the bytes of base64."""
     if resource_id is not None:
         return StoredBytes(resource_id, str(resource.get("digest", "")).removeprefix("sha-256:"))
     if payload.startswith(("http://", "https://")):
