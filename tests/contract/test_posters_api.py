@@ -106,7 +106,7 @@ def test_larger_video_has_no_poster_and_says_why(client: httpx.Client) -> None:
     kept_by="app/services/images/posters.py",
     tried="503 for each, then the poster",
 )
-@pytest.mark.parametrize(("name", "bound"), [("_SECONDS", 0.0), ("_FRAME_BYTES", 1)])
+@pytest.mark.parametrize(("name", "bound"), [("_MAX_SECONDS", 0.0), ("_FRAME_BYTES", 1)])
 def test_poster_that_could_not_be_made_in_bounds_is_tried_again(
     client: httpx.Client, monkeypatch: pytest.MonkeyPatch, name: str, bound: float
 ) -> None:

@@ -1,10 +1,11 @@
-"""Replaces references in a JSON value by the contents of their resources and entries.
+"""Replaces the references in a JSON value by the contents that they name.
 
-A host does this before it passes the result of one tool to the next tool. A reference begins with
-`@blob:`, `@entry:` or `@entries:`. It is a whole string, or a part of a text; keys of objects are
-not replaced. Only resources of the session are used or, with the scope `project`, of the project.
-All other references stay, and are listed as unresolved. The reason does not tell missing resources
-from resources of others. Nothing is written.
+A host does this before it passes arguments from a model to a tool. A reference begins with
+`@blob:`, `@entry:` or `@entries:`. It is a whole string or a part of a text; keys of objects are
+not searched. Only resources of the session are used or, with the scope `project`, resources of the
+project. All other references stay as they are, and are listed with a reason. The reason is the same
+for missing resources and for resources of other sessions or projects. Nothing is written to the
+stores.
 """
 
 import re
@@ -62,8 +63,8 @@ from pagefault_dialects.turns.handles import is_handle_line
 
 ReferenceForm = TypeAliasType("ReferenceForm", Literal["data-uri", "base64", "signed-url", "text"])
 
-# A reference ends at the end of a word, and punctuation after it belongs to the sentence. The
-# second alternative matches the beginning of a misspelled reference.
+# A reference ends at the end of a word; punctuation after it belongs to the sentence. The last
+# alternative, which is not in the group `valid`, matches the beginning of a misspelled reference.
 _REFERENCE = re.compile(
     r"(?P<valid>@blob:[0-9a-f]{32}"
     r"|@entries:[0-9]{1,15}(?:-[0-9]{0,15})?"
@@ -104,17 +105,17 @@ class ResolveRequest(BaseModel):
 
 @dataclass(frozen=True, slots=True)
 class ReferenceMention:
-    """A reference in a text."""
+    """A reference in a string."""
 
     pointer: str
-    """The JSON pointer of the text."""
+    """The JSON pointer to the string."""
     reference: str
     start: int
-    """The start of the part of the text that is replaced: the reference, or the line with it."""
+    """The start of the part of the string that is replaced, often the reference itself."""
     end: int
     """The end of that part."""
     resource_id: str | None
-    """The id of the resource, if the reference is a valid `@blob:`."""
+    """The id of the resource; `None` if the reference is not a valid `@blob:` reference."""
     is_valid: bool
     """False if the reference is misspelled."""
 
@@ -138,13 +139,13 @@ class TextWithReferences:
 
 @dataclass(frozen=True, slots=True)
 class _ParsedRequest:
-    """A parsed request."""
+    """A parsed request, with the references in its arguments."""
 
     size_bytes: int
     """The size of the body."""
     request: ResolveRequest
     root: list[JsonValue]
-    """A list with the arguments as its only item, so that these can be replaced as well."""
+    """A list with the arguments as its only item, so that this item can be replaced too."""
     texts: Sequence[TextWithReferences]
 
     @property
@@ -157,7 +158,7 @@ def read_resolve_request(body: bytes, *, limits: Limits) -> _ParsedRequest:
     """Parse and check the body of a request.
 
     Raises:
-        InvalidJsonError, InvalidPayloadError: The body is no `ResolveRequest`.
+        InvalidJsonError, InvalidPayloadError: The body is not a valid `ResolveRequest`.
         PayloadTooLargeError: The body is nested too deep, or has too many values or references.
     """
     value = read_object(body, limits, keeps_spelling=True)
@@ -173,9 +174,13 @@ def read_resolve_request(body: bytes, *, limits: Limits) -> _ParsedRequest:
 def _find_references(root: list[JsonValue], limits: Limits) -> Iterator[TextWithReferences]:
     """Yield the strings that contain references.
 
+    Args:
+        root: A list with the arguments as its only item.
+        limits: The limits of the number of references, and of the length of their JSON pointers.
+
     Raises:
-        PayloadTooLargeError: There are too many references, or their JSON pointers together are
-            longer than a request may be.
+        PayloadTooLargeError: There are too many references, or their JSON pointers are too long in
+            total.
     """
     count = pointer_chars = 0
     for path, text, container in find_strings(root[0]):
@@ -184,7 +189,7 @@ def _find_references(root: list[JsonValue], limits: Limits) -> Iterator[TextWith
         if not matches:
             continue
         if is_cut_text(text):
-            # In a cut text, only the mark at the end is a reference: it names the whole text.
+            # A cut text ends with a mark that names the whole text. Only this is a reference.
             matches = matches[-1:]
         pointer = pointer_of_path(path)
         count += len(matches)
@@ -202,8 +207,9 @@ def _find_references(root: list[JsonValue], limits: Limits) -> Iterator[TextWith
 
 
 def _make_mention(pointer: str, text: str, match: re.Match[str]) -> ReferenceMention:
-    # A model may copy the whole line with the reference, or a whole cut argument with its mark.
-    # Then all of this text is replaced.
+    """Return the reference that was matched in a string."""
+    # A model may copy the whole line that describes a medium, or a cut argument with its mark. Then
+    # the whole string is replaced, not only the reference.
     is_whole = is_handle_line(text) or is_cut_text(text)
     start, end = (0, len(text)) if is_whole else match.span()
     is_valid = match["valid"] is not None
@@ -212,8 +218,9 @@ def _make_mention(pointer: str, text: str, match: re.Match[str]) -> ReferenceMen
 
 
 LINK_SECONDS = 300
-"""The lifetime of the links for the form `signed-url`."""
+"""The time for which the links of the form `signed-url` are valid."""
 
+# The reasons why a reference is not replaced.
 _MISSING: Mapping[ToolScope, str] = {
     "session": "Nothing in this session refers to such a resource.",
     "project": "This project has no such resource.",
@@ -226,9 +233,10 @@ _NO_LINK = "It is part of a history, and no link leads there: ask with another `
 
 @dataclass(frozen=True, slots=True)
 class _Content:
-    """The content that replaces a reference: a resource, or bytes of the history."""
+    """The content that replaces a reference: a resource, or bytes from the history."""
 
     uri: str
+    """The URI of the resource, or the reference without `@`."""
     mime_type: str
     size_bytes: int
     source: Resource | bytes
@@ -236,7 +244,7 @@ class _Content:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class ReferenceResolver:
-    """Replaces references by their contents."""
+    """Replaces references by the contents that they name."""
 
     records: Records
     blobs: BlobStore
@@ -253,42 +261,54 @@ class ReferenceResolver:
     limits: Limits
 
     async def resolve(self, project_id: str, body: AsyncIterator[bytes]) -> RenderedBody:
-        """Return `{arguments, resolved, unresolved}` as JSON. Media are read while it is sent.
+        """Replace the references in the arguments of a request.
 
         Args:
             project_id: The caller's project.
-            body: A `ResolveRequest` as JSON.
+            body: The bytes of a `ResolveRequest` as JSON.
+
+        Returns:
+            `{arguments, resolved, unresolved}` as JSON. Its media are read while it is sent.
 
         Raises:
             InvalidJsonError, InvalidPayloadError: The body is invalid.
             NotFoundError: There is no such session.
             PayloadTooLargeError: There are too many references, or their contents are too large for
-                one response. The faults point to the references, the largest first.
+                one response. `faults` points to the references, the largest first.
             StoreUnavailableError: A store did not answer.
         """
         parse = partial(read_resolve_request, limits=self.limits)
         async with self.bodies.read(body, parse) as parsed:
             request = parsed.request
-            found = {
+            contents_or_reasons = {
                 **await self._find_resources(project_id, parsed),
                 **await self._read_history(project_id, parsed),
             }
             resolved = {
                 mention: content
                 for mention in parsed.mentions
-                if isinstance(content := found[mention.reference], _Content)
+                if isinstance(content := contents_or_reasons[mention.reference], _Content)
             }
             self._check_size(request.form, resolved)
-            contents = await self._load_contents(project_id, request.form, resolved.values())
+            encoded = await self._encode_contents(project_id, request.form, resolved.values())
             pieces = await self.work.run(
-                parsed.size_bytes, _fill_in, parsed, found, resolved, contents
+                parsed.size_bytes,
+                _replace_references,
+                parsed,
+                contents_or_reasons,
+                resolved,
+                encoded,
             )
             return await RenderedBody(self.blobs, project_id, Rendering(pieces)).check()
 
     async def _find_resources(
         self, project_id: str, parsed: _ParsedRequest
     ) -> Mapping[str, _Content | str]:
-        """Return the resources of references, or the reasons why there are none."""
+        """Find the resources that references name.
+
+        Returns:
+            By the reference: its content, or the reason why there is none.
+        """
         request = parsed.request
         ids = {mention.resource_id for mention in parsed.mentions if mention.resource_id}
 
@@ -298,10 +318,10 @@ class ReferenceResolver:
                 return unit[ResourceRecords].find_all(ids)
             return unit[ResourceRecords].find_in_session(ids, request.session_id)
 
-        found = await self.records.read(project_id, find)
+        resources = await self.records.read(project_id, find)
         contents: dict[str, _Content | str] = {}
         for mention in parsed.mentions:
-            resource = found.get(mention.resource_id or "")
+            resource = resources.get(mention.resource_id or "")
             if resource is None:
                 contents[mention.reference] = _MISSING[request.scope]
             elif request.form == "text" and not is_textual(resource.mime_type):
@@ -315,7 +335,10 @@ class ReferenceResolver:
     async def _read_history(
         self, project_id: str, parsed: _ParsedRequest
     ) -> Mapping[str, _Content | str]:
-        """Return the contents of references into the history, or the reasons why there are none.
+        """Read the contents of the references that name entries of the history.
+
+        Returns:
+            By the reference: its content, or the reason why there is none.
 
         Raises:
             PayloadTooLargeError: The contents are too large for one response.
@@ -323,38 +346,39 @@ class ReferenceResolver:
         request = parsed.request
         contents: dict[str, _Content | str] = {}
         remaining_bytes = self.limits.page_text_bytes
-        valid = {mention.reference for mention in parsed.mentions if mention.is_valid}
+        valid_references = {mention.reference for mention in parsed.mentions if mention.is_valid}
         for reference in dict.fromkeys(
             mention.reference for mention in parsed.mentions if mention.is_of_history
         ):
-            if reference not in valid:
+            if reference not in valid_references:
                 contents[reference] = _MISSPELLED
                 continue
             if request.form == "signed-url":
                 contents[reference] = _NO_LINK
                 continue
-            found = await self.history.read(
+            content = await self.history.read(
                 project_id, request.session_id, reference, max_bytes=remaining_bytes
             )
-            if isinstance(found, str):
-                contents[reference] = found
-            elif request.form == "text" and not is_textual(found.mime_type):
-                contents[reference] = _describe_no_text(found.mime_type)
+            if isinstance(content, str):
+                contents[reference] = content
+            elif request.form == "text" and not is_textual(content.mime_type):
+                contents[reference] = _describe_no_text(content.mime_type)
             else:
-                remaining_bytes -= len(found.data)
+                remaining_bytes -= len(content.data)
                 contents[reference] = _Content(
-                    reference[1:], found.mime_type, len(found.data), found.data
+                    reference[1:], content.mime_type, len(content.data), content.data
                 )
         return contents
 
     def _check_size(
         self, form: ReferenceForm, resolved: Mapping[ReferenceMention, _Content]
     ) -> None:
+        """Raise an error if the contents are too large for one response; see `resolve`."""
         if form == "signed-url":
             return
         limit = self.limits.page_text_bytes if form == "text" else self.limits.inline_bytes
-        # If two references have the same content, it counts twice.
-        size_bytes = sum(resource.size_bytes for resource in resolved.values())
+        # The content of two equal references counts twice, because it is inserted twice.
+        size_bytes = sum(content.size_bytes for content in resolved.values())
         if size_bytes <= limit:
             return
         largest = sorted(resolved.items(), key=lambda item: -item[1].size_bytes)
@@ -364,62 +388,69 @@ class ReferenceResolver:
             "largest first.",
             code="medium-too-large",
             faults=[
-                Fault(f"/arguments{mention.pointer}", f"has {resource.size_bytes} bytes")
-                for mention, resource in largest
+                Fault(f"/arguments{mention.pointer}", f"has {content.size_bytes} bytes")
+                for mention, content in largest
             ],
         )
 
-    async def _load_contents(
-        self, project_id: str, form: ReferenceForm, found: Iterable[_Content]
+    async def _encode_contents(
+        self, project_id: str, form: ReferenceForm, contents: Iterable[_Content]
     ) -> dict[str, Sequence[JsonPiece]]:
-        """Return each content by URI, in the form in which it is written into a JSON string."""
+        """Encode contents as the request wants them, as parts of JSON strings.
+
+        Returns:
+            The pieces of each content, by its URI.
+        """
         expires_at = link_expiry(utc_now(), LINK_SECONDS)
-        contents: dict[str, Sequence[JsonPiece]] = {}
-        for uri, file in {file.uri: file for file in found}.items():
-            head = f"data:{file.mime_type};base64," if form == "data-uri" else ""
-            if isinstance(file.source, bytes):
-                contents[uri] = [
-                    await self.work.run(file.size_bytes, _encode_content, file.source, head, form)
+        encoded: dict[str, Sequence[JsonPiece]] = {}
+        for uri, content in {content.uri: content for content in contents}.items():
+            source = content.source
+            head = f"data:{content.mime_type};base64," if form == "data-uri" else ""
+            if isinstance(source, bytes):
+                encoded[uri] = [
+                    await self.work.run(content.size_bytes, _encode_bytes, source, head, form)
                 ]
             elif form == "signed-url":
-                resource_id = file.source.resource_id
-                grant = LinkGrant(project_id, resource_id, "inline", None, expires_at)
+                grant = LinkGrant(project_id, source.resource_id, "inline", None, expires_at)
                 link = f"{self.content_base_url}{self.links.content_path(grant)}"
-                contents[uri] = [link.encode()]
+                encoded[uri] = [link.encode()]
             elif form == "text":
-                contents[uri] = [await self._measure_text(project_id, file.source)]
+                encoded[uri] = [await self._measure_text(project_id, source)]
             else:
-                contents[uri] = [head.encode(), MediaPiece(file.source.digest, file.size_bytes)]
-        return contents
+                encoded[uri] = [head.encode(), MediaPiece(source.digest, content.size_bytes)]
+        return encoded
 
     async def _measure_text(self, project_id: str, resource: Resource) -> StoredTextPiece:
-        """Return the piece for a stored text, after reading the text to count its escaped bytes."""
+        """Return the piece for a stored text.
+
+        The text is read to count its bytes with JSON escapes, for the `Content-Length`.
+        """
         writer = TextWriter()
-        sent_bytes = 0
-        opened = await self.blobs.open(project_id, resource.digest)
-        async with aclosing(opened) as reader:
+        escaped_bytes = 0
+        blob = await self.blobs.open(project_id, resource.digest)
+        async with aclosing(blob) as reader:
             async for chunk in reader:
-                sent_bytes += await self.work.run(len(chunk), measure_escaped, writer, chunk)
+                escaped_bytes += await self.work.run(len(chunk), measure_escaped, writer, chunk)
         return StoredTextPiece(
-            resource.digest, resource.size_bytes, sent_bytes + len(writer.finish())
+            resource.digest, resource.size_bytes, escaped_bytes + len(writer.finish())
         )
 
 
-def _fill_in(
+def _replace_references(
     parsed: _ParsedRequest,
-    found: Mapping[str, _Content | str],
+    contents_or_reasons: Mapping[str, _Content | str],
     resolved: Mapping[ReferenceMention, _Content],
-    contents: Mapping[str, Sequence[JsonPiece]],
+    encoded: Mapping[str, Sequence[JsonPiece]],
 ) -> Sequence[JsonPiece]:
-    """Replace the resolved references, and return the pieces of the response.
+    """Replace references in the arguments, and return the pieces of the response.
 
     Args:
         parsed: The request, whose arguments are changed.
-        found: The content of each reference, or the reason why there is none.
+        contents_or_reasons: By the reference: its content, or the reason why there is none.
         resolved: The contents of the references that are replaced.
-        contents: Each content by URI, as it is written into a JSON string.
+        encoded: The pieces of each content, by its URI.
     """
-    numbers = {uri: number for number, uri in enumerate(contents)}
+    numbers = {uri: number for number, uri in enumerate(encoded)}
     for text in parsed.texts:
         mentions = [mention for mention in text.mentions if mention in resolved]
         if mentions:
@@ -439,19 +470,28 @@ def _fill_in(
         unresolved=tuple(
             UnresolvedReference(pointer=mention.pointer, reference=mention.reference, reason=reason)
             for mention in parsed.mentions
-            if isinstance(reason := found[mention.reference], str)
+            if isinstance(reason := contents_or_reasons[mention.reference], str)
         ),
     )
     head, tail = response.split_at_gap()
-    fillings = list(contents.values())
+    encoded_by_number = list(encoded.values())
     pieces: list[JsonPiece] = [head]
     for piece in json_template(parsed.root[0]):
-        pieces += fillings[piece.index] if isinstance(piece, MediaSlot) else [piece.encode()]
+        if isinstance(piece, MediaSlot):
+            pieces += encoded_by_number[piece.index]
+        else:
+            pieces.append(piece.encode())
     return joined_pieces([*pieces, tail])
 
 
-def _encode_content(data: bytes, head: str, form: ReferenceForm) -> bytes:
-    """Return bytes in the form in which they are written into a JSON string."""
+def _encode_bytes(data: bytes, head: str, form: ReferenceForm) -> bytes:
+    """Encode bytes from the history as a part of a JSON string.
+
+    Args:
+        data: The bytes.
+        head: The beginning of a data URI, or an empty text.
+        form: `text`, `base64` or `data-uri`.
+    """
     if form == "text":
         return json_text(data.decode("utf-8", "replace"))[1:-1].encode()
     return head.encode() + pybase64.b64encode(data)

@@ -1,8 +1,9 @@
-"""Cancels work for a response if the client disconnects.
+"""Cancels the work for a response if the client disconnects.
 
-Long work that only makes a response runs in blocks of `until_disconnect`, and so do waits for a
-turn. Writes and steps in threads that have begun are completed. The HTTP layer sets the context
-variable `wait_for_disconnect`. Commands do not set it, so their work is never cancelled.
+Long work that only makes a response runs in blocks of `until_disconnect`. So does waiting for a
+limit of concurrent work. A write, or a step in a thread, is not interrupted once it has begun. The
+HTTP layer sets the context variable `wait_for_disconnect`. Commands do not set it, so their work is
+never cancelled.
 """
 
 from collections.abc import AsyncIterator, Awaitable, Callable
@@ -17,7 +18,8 @@ from app.services.concurrency.background import run_beside
 wait_for_disconnect: ContextVar[Callable[[], Awaitable[None]] | None] = ContextVar(
     "wait_for_disconnect", default=None
 )
-"""A function that waits until the client of the current request disconnects."""
+"""A function that waits until the client of the current request disconnects; `None` if there is no
+client."""
 
 
 @asynccontextmanager

@@ -200,30 +200,33 @@ class QueueMemory:
 
 
 class WriteBuffers:
-    """The buffers of connections whose clients read slower than events are sent.
+    """The memory of the buffers of connections that are not read fast enough.
 
     Args:
-        memory: The memory budget.
+        memory: The memory budget of the process.
     """
 
     EACH_BYTES = 96 * 1024
+    """The memory that is reserved for the buffer of one connection."""
 
     def __init__(self, memory: MemoryBudget) -> None:
         self._memory = memory
         self._reserved = MemoryReservation(memory, 0)
 
     def count(self, endings: Sequence[Callable[[], object]]) -> None:
-        """Reserve the memory of buffers, and end connections if there is too little.
+        """Reserve memory for the buffers of all stuck connections.
+
+        If there is too little memory for all of them, the first connections are ended.
 
         Args:
-            endings: Functions that end a connection, one for each buffer. The first one is for the
-                connection that is stuck for the longest time.
+            endings: For each stuck connection, a function that ends it. The connection that has
+                been stuck for the longest time is first.
         """
         free_bytes = max(0, self._memory.limit_bytes - self._memory.held_bytes)
-        fitting = (self._reserved.size_bytes + free_bytes) // self.EACH_BYTES
-        for end in endings[: max(0, len(endings) - fitting)]:
+        max_buffers = (self._reserved.size_bytes + free_bytes) // self.EACH_BYTES
+        for end in endings[: max(0, len(endings) - max_buffers)]:
             end()
-        self._reserved.resize(min(len(endings), fitting) * self.EACH_BYTES)
+        self._reserved.resize(min(len(endings), max_buffers) * self.EACH_BYTES)
 
 
 class Subscription:

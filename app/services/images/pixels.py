@@ -50,7 +50,9 @@ _NO_MAX_SIDE = 1 << 30
 _OPAQUE_TYPES = ("image/jpeg",)
 _TRANSPARENT_TYPES = ("image/png", "image/webp", "image/gif")
 _QUALITIES = (85, 70, 50)
+# The number of colours of a PNG with a palette, for a fitted and for a reduced image.
 _PALETTE_COLOURS = 256
+_REDUCED_PALETTE_COLOURS = 64
 # The factor by which the sides are multiplied in one step, until the file is small enough.
 _SCALE_STEP = 0.7
 # After 12 steps the sides have a 70th of their length, so the file is below any usual limit.
@@ -147,8 +149,8 @@ def _is_lack_of_resources(exc: Exception) -> bool:
 def fit_image(data: bytes, task: ImageTask, recipe: ImageRecipe) -> FittedImage | None:
     """Convert an image to fit a recipe, and make it upright.
 
-    Damaged chunks of a PNG that its picture does not need are removed. If the recipe allows these
-    types, an opaque image becomes a JPEG and a transparent image a PNG; otherwise the image gets
+    Damaged parts of a PNG are removed, if the picture does not need them. If the recipe allows
+    these types, an opaque image becomes a JPEG and a transparent image a PNG; otherwise it gets
     the first type of the recipe that can be written. It has at most `MAX_OUTPUT_PIXELS` pixels. If
     the file is too large, first its quality is reduced, then its sides. The result is
     deterministic.
@@ -394,7 +396,8 @@ def _encode_reduced(image: Image.Image) -> Iterator[tuple[bytes, str]]:
     if _may_be_transparent(image):
         transparent = image.convert("RGBA")
         yield _encode(transparent, "PNG", optimize=True), "image/png"
-        yield _encode(transparent.quantize(64), "PNG", optimize=True), "image/png"
+        palette_image = transparent.quantize(_REDUCED_PALETTE_COLOURS)
+        yield _encode(palette_image, "PNG", optimize=True), "image/png"
         return
     opaque = image.convert("RGB")
     for quality in _REDUCED_QUALITIES:

@@ -36,11 +36,14 @@ _FORMATS_BY_TYPE = {
 _MAX_VIDEO_BYTES = 256 * 1024 * 1024
 """The maximum size of a video. It is limited because the video is copied to a temporary file."""
 _MAX_POSTER_BYTES = 4 * 1024 * 1024
-_SECONDS = 10.0
+_MAX_SECONDS = 10.0
 # The memory to decode a frame, measured for four codecs with frames of 3,840 x 2,160 pixels, ten
 # bits per channel and no chroma subsampling.
 _FRAME_BYTES = 192 * 1024 * 1024
-_TOO_LARGE_KEY = "poster/2;too-large"
+# The version of the code that makes posters. If it changes, posters are made again.
+_VERSION = 2
+# Without the version of the decoder, because a frame is too large for every decoder.
+_TOO_LARGE_KEY = f"poster/{_VERSION};too-large"
 _log = structlog.get_logger(__name__)
 
 
@@ -56,7 +59,7 @@ def _poster_key() -> str:
 
     It contains the version of the decoder, so that a failed video is tried again with a new one.
     """
-    return f"poster/2;{version('av')}"
+    return f"poster/{_VERSION};{version('av')}"
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -114,10 +117,12 @@ class Posters:
         return recorded.image
 
     async def _make(self, project_id: str, video: Resource, video_format: str) -> DerivedImage:
+        """Make and store a poster, or record that the video has none; see `get` for the errors."""
         try:
             status, data = await self._decode(project_id, video, video_format)
         except OSError:
-            # The disk is full, or another process cannot be started.
+            # The disk is full, or another process cannot be started. Any status except those of
+            # `poster_process` means this.
             status, data = 1, b""
         store = partial(self.derived.store, project_id, video.digest)
         if status == 0 and 0 < len(data) <= _MAX_POSTER_BYTES:
@@ -140,16 +145,16 @@ class Posters:
     async def _decode(
         self, project_id: str, video: Resource, video_format: str
     ) -> tuple[int, bytes]:
-        """Decode a video in a child process, and return the exit status and the output of it."""
+        """Decode a video in a child process, and return its exit status and its output."""
         async with (
             self._copy_to_file(project_id, video) as path,
             self.memory.reserving(_FRAME_BYTES) as memory,
         ):
-            limits = (str(memory.size_bytes), str(_SECONDS + GRACE_SECONDS))
+            limits = (str(memory.size_bytes), str(_MAX_SECONDS + GRACE_SECONDS))
             child = await start_child(_MODULE, video_format, path, *limits)
             output = bytearray()
             try:
-                with anyio.move_on_after(_SECONDS):
+                with anyio.move_on_after(_MAX_SECONDS):
                     async for chunk in child.stdout:
                         output += chunk
                         if len(output) > _MAX_POSTER_BYTES:

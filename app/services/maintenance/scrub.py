@@ -49,7 +49,7 @@ _MAX_LOGGED_OWNERS = 10
 
 @dataclass(frozen=True, slots=True)
 class Slice:
-    """A range of digests to read in one slice of a period."""
+    """One slice of a period, and the range of digests that is read in it."""
 
     key: str
     """The idempotency key, which is different in each period."""
@@ -89,11 +89,11 @@ class SlicedPeriod:
                 # The key contains the settings, because the number means another slice if they
                 # change.
                 key=f"{number} of {self.count} in {self.seconds} s",
-                first=self._digits(index),
-                end=self._digits(index + 1) if index + 1 < self.count else None,
+                first=self._format_start(index),
+                end=self._format_start(index + 1) if index + 1 < self.count else None,
             )
 
-    def _digits(self, index: int) -> str:
+    def _format_start(self, index: int) -> str:
         """Return the first digits of the digests at the start of a range."""
         return f"{index * 16**_DIGITS // self.count:0{_DIGITS}x}"
 

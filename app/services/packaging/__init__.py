@@ -66,19 +66,24 @@ def encode_sanitized(sanitized: SanitizedToolResult) -> bytes:
 
 
 def _drop_repeated_extracts(parts: tuple[PersistedPart, ...]) -> list[PersistedPart]:
-    """Return the parts without those extracted parts whose medium another part has."""
-    media = {_find_reference(part) for part in parts if not part.extracted}
+    """Return the parts, except extracted parts with a medium that another part has.
+
+    An extracted part was made from a medium inside of a text or a structure. Another part with the
+    same medium shows it already.
+    """
+    references = {_find_reference(part) for part in parts if not part.extracted}
     kept = []
     for part in parts:
-        medium = _find_reference(part)
-        if part.extracted and medium in media:
+        reference = _find_reference(part)
+        if part.extracted and reference in references:
             continue
-        media.add(medium)
+        references.add(reference)
         kept.append(part)
     return kept
 
 
 def _find_reference(part: PersistedPart) -> str | None:
+    """Return the reference, the URL or the base64 of the medium of a part; `None` for a text."""
     match part.part:
         case ImagePart(image=reference) | FilePart(data=reference):
             return reference

@@ -1,7 +1,8 @@
-"""Renderings of sessions: a history as messages, within a budget of tokens.
+"""Renders sessions: the whole history as messages for a model, within a limit of tokens.
 
-A *frontier* is a position in the history: what is before it was evicted, to shorten the messages.
-If the messages exceed the budget, the frontier moves on.
+A *frontier* says how far the history was evicted, which means that old turns are shortened or left
+out. If the messages exceed the limit, the frontier moves on. A frontier with a name is stored, so
+that the next rendering has the same beginning, for the prompt cache of the provider.
 """
 
 from collections.abc import Awaitable, Callable, Sequence
@@ -40,10 +41,10 @@ from pagefault_dialects.targets.ladder import ResolvedTurns
 from pagefault_dialects.targets.profile import Profile
 from pagefault_dialects.turns.pairing import find_orphans
 
-# Each rendering has a whole history in memory. One project must not take all slots.
-_SESSIONS_AT_ONCE = 8
-_SESSIONS_OF_PROJECT = 2
-# Attempts to move a frontier that other requests move at the same time.
+# The limits of concurrent renderings, since each has a whole history in memory.
+_MAX_RENDERINGS = 8
+_RENDERINGS_PER_PROJECT = 2
+# The number of times that a rendering is tried if other requests move its frontier.
 _ATTEMPTS = 8
 
 _Result = TypeVar("_Result")
@@ -55,7 +56,13 @@ class PageTexts(Protocol):
     async def text(
         self, project_id: str, session_id: str, *, max_tokens: int, count: Callable[[str], int]
     ) -> str:
-        """Return a line for each page of a session, up to a number of tokens.
+        """Return a line for each page of a session.
+
+        Args:
+            project_id: The project.
+            session_id: The session.
+            max_tokens: The maximum number of tokens of all lines.
+            count: Counts the tokens of a text.
 
         Raises:
             NotFoundError: Nothing was ever written to the session.
@@ -63,16 +70,16 @@ class PageTexts(Protocol):
 
 
 class NewEntryRenders(Protocol):
-    """Renders the new entries of sessions. Implemented by `NewEntries`."""
+    """Renders the newest entries of sessions. Implemented by `NewEntries`."""
 
     async def render(
         self, project_id: str, session_id: str, profile: Profile, options: RenderOptions, since: int
     ) -> Rendering | None:
-        """Render the entries after `since`; `None` if the whole session has to be read for it."""
+        """Render the entries after `since`; return `None` if the whole session has to be read."""
 
 
 class Windows(Protocol):
-    """Loads the parts of sessions that a frontier shows. Implemented by `SessionWindows`."""
+    """Loads sessions without their folded entries. Implemented by `SessionWindows`."""
 
     async def load_and_render(
         self,
@@ -84,46 +91,52 @@ class Windows(Protocol):
         *,
         up_to: int | None,
     ) -> _Result:
-        """Load the part of a session that a frontier shows; return the result of `render`."""
+        """Load a session without its folded entries, and return the result of `render`."""
 
 
 @dataclass(frozen=True, slots=True)
 class FittedSession:
-    """A session that was fitted to a target and its limits."""
+    """A session whose turns were evicted and resolved to fit a target and the limits of a query."""
 
     stored: StoredFrontier
-    """The frontier of the query, before it moved."""
+    """The frontier at which the eviction started."""
     turns: Sequence[ComposedTurn]
-    """The turns of the session, with none of them evicted."""
+    """The turns of the session before any of them was evicted."""
     resolved: ResolvedTurns
-    """The turns as they are sent."""
+    """The turns as they are sent to the target."""
     frontier: Frontier
-    """The frontier after it moved as far as the limits need."""
+    """The frontier up to which the turns were evicted."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class SessionRenders:
-    """Renders the histories of sessions."""
+    """Renders sessions."""
 
     records: Records
     """Reads sessions, and stores frontiers."""
     resolver: TurnResolver
     """Resolves turns for a target."""
     tool_results: ToolResultRenders
+    """Finds profiles, and builds the bodies of responses."""
     pages: PageTexts
     """Lists the pages of a session."""
     new_entries: NewEntryRenders
-    """Renders new entries."""
+    """Renders the newest entries."""
     windows: Windows
     """Loads sessions without their folded entries."""
     metrics: FrontierMetrics
     """Counts the moves of frontiers."""
     slots: ProjectSlots = field(
-        init=False, default_factory=lambda: ProjectSlots(_SESSIONS_AT_ONCE, _SESSIONS_OF_PROJECT)
+        init=False, default_factory=lambda: ProjectSlots(_MAX_RENDERINGS, _RENDERINGS_PER_PROJECT)
     )
 
     def check(self, query: RenderQuery, *, since: int = 0, up_to: int | None = None) -> Profile:
-        """Check a target and its options; return the profile of the target.
+        """Check the options of a query, and return the profile of its target.
+
+        Args:
+            query: The target and the options.
+            since: See `render_session`.
+            up_to: See `render_session`.
 
         Raises:
             InvalidPayloadError: The target is unknown, signed URLs need a public URL, or `since`
@@ -195,14 +208,15 @@ class SessionRenders:
         *,
         up_to: int | None = None,
     ) -> _Result:
-        """Load the part of a session that its frontier shows; return the result of `render`.
+        """Load a session without its folded entries, and return the result of `render`.
 
         Args:
             project_id: The caller's project.
             session_id: The session.
             query: The target, and the options with the frontier.
-            render: The function; called again with the whole session if the part is not enough.
-            up_to: The `seq` of the last entry to load; `None` for the newest one.
+            render: Renders the loaded session. It is called again with the whole session if it
+                needs folded entries.
+            up_to: The `seq` of the last entry to load; `None` for the newest entry.
 
         Raises:
             Exception: See `Renders.render_record`.
@@ -223,7 +237,11 @@ class SessionRenders:
         since: int,
         stores_frontier: bool,
     ) -> Rendering:
-        """Render a loaded session; see `render_session`."""
+        """Render a loaded session; see `render_session`.
+
+        Raises:
+            ConflictError: Other requests moved the frontier during each attempt.
+        """
         for _ in range(_ATTEMPTS):
             rendering = await self._try_render(
                 project_id, loaded, profile, query, since=since, stores_frontier=stores_frontier
@@ -240,10 +258,17 @@ class SessionRenders:
     async def fit(
         self, project_id: str, loaded: LoadedSession, profile: Profile, query: RenderQuery
     ) -> FittedSession:
-        """Fit a session to a target and its limits, starting at the frontier in the options.
+        """Evict and resolve the turns of a session to fit a target and the limits of a query.
 
-        An answer without a call in the history gets an added call. The frontier lists such answers:
-        they keep the added call, even if the history has the real one by now.
+        A result without a call in the history gets an added call. The frontier lists such results.
+        They keep the added call, even if the history has the real call by now, so that the messages
+        do not change.
+
+        Args:
+            project_id: The caller's project.
+            loaded: The session.
+            profile: The profile of the target.
+            query: The target, and the options with the frontier and the limits.
         """
         options = query.options
         stored = await self._find_frontier(project_id, loaded.session_id, options, query.at)
@@ -271,7 +296,7 @@ class SessionRenders:
     async def _build_memory_turn(
         self, project_id: str, session_id: str, profile: Profile, options: RenderOptions
     ) -> ComposedTurn:
-        """Return a system turn about the memory: the rules, the list of pages, or both."""
+        """Return a system turn about the memory: instructions, the list of pages, or both."""
         texts = [instructions("strict")] if "instructions" in options.memory else []
         if "manifest" in options.memory:
             texts.append(
@@ -295,47 +320,50 @@ class SessionRenders:
         since: int,
         stores_frontier: bool,
     ) -> Rendering | None:
-        """Render a session, and store its moved frontier if `stores_frontier` is set.
+        """Render a session, and store its frontier if `stores_frontier` is set.
 
         Returns:
-            The rendering; `None` if another request has moved the frontier in the meantime.
+            The rendering; `None` if another request has moved the frontier meanwhile.
         """
         options = query.options
         fitted = await self.fit(project_id, loaded, profile, query)
         stored, resolved = fitted.stored, fitted.resolved
+        # These lists may be long, so they are freed in a thread; see `TurnResolver.free`.
         loaded.derived.extend((fitted.turns, resolved.turns, resolved.loss))
 
         def write() -> tuple[Rendering, StoredFrontier]:
             document, hashes = build_session_document(
                 resolved, profile, options, last_seq=loaded.last_seq, since=since
             )
-            # The number of leading messages that are the same as in the last rendering.
-            stable = count_unchanged_messages(stored.sent, hashes)
+            unchanged_count = count_unchanged_messages(stored.sent, hashes)
             frontier = fitted.frontier
             if options.frontier is not None:
                 frontier = frontier.with_orphans((*loaded.orphans, *find_orphans(fitted.turns)))
                 document["frontier"] = JsonLeaf(frontier.wire())
             if stored.name:
-                document["stableThrough"] = stable
-            add_cache_marks(document, profile, options, sent_messages=stable)
-            new = StoredFrontier(stored.name, frontier, b"".join(hashes), stored.version + 1)
-            return json_pieces(document), new
+                document["stableThrough"] = unchanged_count
+            add_cache_marks(document, profile, options, sent_messages=unchanged_count)
+            moved = StoredFrontier(stored.name, frontier, b"".join(hashes), stored.version + 1)
+            return json_pieces(document), moved
 
-        rendering, new = await self.resolver.run(write, turns=len(fitted.turns))
-        if (
-            stores_frontier
-            and stored.name
-            and not await self._store_frontier(project_id, loaded, stored, new)
-        ):
-            return None
+        rendering, moved = await self.resolver.run(write, turns=len(fitted.turns))
+        if stores_frontier and stored.name:
+            is_stored = await self._store_frontier(project_id, loaded, stored, moved)
+            return rendering if is_stored else None
         return rendering
 
     async def _find_frontier(
         self, project_id: str, session_id: str, options: RenderOptions, at: int | None
     ) -> StoredFrontier:
-        """Return the frontier in the options. If it is a name, the stored frontier is read.
+        """Return the frontier that the options contain or name.
 
-        If `at` is set, the frontier is returned as it was when that entry was the newest.
+        Args:
+            project_id: The caller's project.
+            session_id: The session.
+            options: The options. Their frontier is a frontier, the name of a stored frontier, or
+                `None`.
+            at: The `seq` of an entry, to return the stored frontier as it was when this entry was
+                the newest.
         """
         frontier = options.frontier
         if not isinstance(frontier, str) and at is None:
@@ -352,14 +380,18 @@ class SessionRenders:
             earlier = unit[FrontierMoveRecords].find_frontier_at(session_id, stored, at)
             return replace(stored, frontier=earlier)
 
-        # The frontier and its moves are two reads, which a snapshot keeps consistent.
+        # The frontier and its moves are read by two queries, so they need a snapshot.
         read = self.records.read if at is None else self.records.read_snapshot
         return await read(project_id, find)
 
     async def _store_frontier(
         self, project_id: str, loaded: LoadedSession, old: StoredFrontier, new: StoredFrontier
     ) -> bool:
-        """Store a frontier that has moved; return False if another request has moved it before."""
+        """Store a frontier if it has changed.
+
+        Returns:
+            False if another request has changed the stored frontier since `old` was read.
+        """
         if (old.frontier, old.sent) == (new.frontier, new.sent):
             return True
 
@@ -372,8 +404,8 @@ class SessionRenders:
             unit[FrontierMoveRecords].add(session_id, old.frontier, new, loaded.last_seq)
             return True
 
-        # A crash may lose hashes, which only lowers `stableThrough`. If it lost levels, the next
-        # rendering would change.
+        # The hashes of the messages may be lost in a crash, which only lowers `stableThrough`. The
+        # position must not be lost, because the next rendering would differ.
         is_durable = old.frontier != new.frontier
         is_stored = await self.records.write(project_id, put, is_durable=is_durable)
         if is_durable or not is_stored:
@@ -382,7 +414,12 @@ class SessionRenders:
 
 
 def _require_entry(unit: UnitOfWork, session_id: str, at: int) -> None:
-    """Raise InvalidPayloadError if a session does not have the entry `at` yet."""
+    """Raise an error if `at` is above the `seq` of the last entry of a session.
+
+    Raises:
+        InvalidPayloadError: There is no such entry yet.
+        NotFoundError: There is no such session.
+    """
     head = require_found(unit[SessionHistory].history_head(session_id), "session")
     if at > head.last_seq:
         raise InvalidPayloadError(

@@ -271,7 +271,8 @@ class SessionWindows:
         except PayloadTooLargeError:
             if options.max_tokens is None:
                 raise
-            # The second attempt accepts that late results do not change what is folded.
+            # If an entry after the prefix changes the prefix, it is left as it is in the second
+            # attempt.
             for freezes_turns in (False, True):
                 window = await load(is_long=True, freezes_turns=freezes_turns)
                 with suppress(PrefixChangedError):
@@ -322,7 +323,8 @@ class SessionWindows:
             NotFoundError: The project has no such session.
             StoreUnavailableError: A store did not answer.
         """
-        # Short prefixes are not worth it, and cut texts may need entries before them.
+        # A short prefix saves little. With `max_text`, the calls of all results are needed, because
+        # the results of some calls are not cut.
         needs_all = frontier.folded <= 2 * self.stride or options.max_text is not None
         if needs_all and not is_long:
             return None
