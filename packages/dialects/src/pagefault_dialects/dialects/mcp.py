@@ -62,6 +62,7 @@ def find_response_id(response: object) -> Object:
 
 
 def _is_response(value: Object) -> bool:
+    """Return whether an object is a JSON-RPC 2.0 response, with a result or an error."""
     if value.get("jsonrpc") != "2.0" or not value.keys() <= _RESPONSE_MEMBERS:
         return False
     if value.get("error") is not None:

@@ -65,6 +65,7 @@ _ROLES: dict[str, TurnRole] = {
     "function": "tool",
 }
 _CONTENT_NAMES = ("content", "parts", "images")
+# The members of `audio` that are read.
 _AUDIO_NAMES = ("data", "transcript")
 # Members beside the content that are read, if their value is an object or a text.
 _OBJECT_NAMES = frozenset({"audio", "function_call"})
@@ -149,6 +150,7 @@ class _MessageReader:
         self._role = _ROLES[self._message["role"]]
         self._segments = [_Segment()]
         self._segment_of_call: dict[str, _Segment] = {}
+        """The segments with the calls, by the ids of the calls."""
         self._approval_ids: dict[str, str] = {}
         """The ids of approval requests, by the ids of their calls."""
         self._call_count = 0
@@ -165,6 +167,7 @@ class _MessageReader:
         return self._make_other_turns(self._segments[0])
 
     def _read_content(self, content: JsonValue, pointer: str) -> None:
+        """Read the value of a member with content: a list of blocks, or any other value."""
         if isinstance(content, list):
             for index, block in enumerate(content):
                 self._read_block(block, f"{pointer}/{index}")
@@ -172,6 +175,10 @@ class _MessageReader:
             self._read_block(content, pointer)
 
     def _read_block(self, block: JsonValue, pointer: str) -> None:
+        """Read a block: a result, a call, a thought, an approval, a mark for the cache, or content.
+
+        Blocks of one provider become a note if the entry does not keep them.
+        """
         keeps_blocks = self._entry.keeps_blocks
         if is_object(block) and (result := read_tool_result(block)) is not None:
             self._add_result(result, [*note_unread_result_members(block, pointer)], pointer)
@@ -181,17 +188,17 @@ class _MessageReader:
             self._add_call(call)
             self._add_call_notes(call, note_unread_call_members(block, pointer))
         elif is_object(block) and is_reasoning(block):
-            self._current_segment().items.append(
+            self._get_current_segment().items.append(
                 make_thought_block(block, pointer) if keeps_blocks else note_reasoning(pointer)
             )
         elif is_object(block) and block.get("type") in _APPROVAL_TYPES:
             self._read_approval(block, pointer)
         elif is_cache_block(block):
             if block and keeps_blocks:
-                self._current_segment().items.append(make_cache_mark(block, pointer))
+                self._get_current_segment().items.append(make_cache_mark(block, pointer))
         else:
             items = self._content_reader.read(block, pointer, is_of_dialect=True)
-            self._current_segment().items.extend(items)
+            self._get_current_segment().items.extend(items)
 
     def _read_approval(self, block: dict[str, JsonValue], pointer: str) -> None:
         """Read an approval request or response. A response becomes a result of its call.
@@ -201,14 +208,14 @@ class _MessageReader:
         note = note_no_place(pointer, str(block["type"]))
         if not self._content_reader.describes_blocks:
             # Messages that were stored before their dialect was stored with them get only the note.
-            self._current_segment().items.append(note)
+            self._get_current_segment().items.append(note)
             return
         if request := read_approval_request(block):
             call_id, approval_id = request
             self._approval_ids[call_id] = approval_id
         response = None if self._role == "assistant" else read_approval_response(block)
         if response is None:
-            self._current_segment().items.append(note)
+            self._get_current_segment().items.append(note)
             return
         approval_id, denial = response
         item = note if denial is None else TextItem(pointer, denial)
@@ -217,15 +224,23 @@ class _MessageReader:
         self._segments[-1].results.append(replace(turn, approval_id=approval_id))
 
     def _add_call(self, call: TurnCall) -> None:
+        """Add a call to the current segment."""
         if not self._entry.keeps_blocks and call.thought_signature is not None:
             # In messages that were stored before their dialect was, signatures were not read.
             call = replace(call, thought_signature=None)
-        segment = self._current_segment()
+        segment = self._get_current_segment()
         segment.calls.append(call)
         self._segment_of_call.setdefault(call.call_id, segment)
         self._call_count += 1
 
     def _add_result(self, result: ToolResultBlock, notes: list[Omission], pointer: str) -> None:
+        """Add the turn of a result to the segment of its call, or else to the last segment.
+
+        Args:
+            result: The result.
+            notes: The notes of its members that are omitted.
+            pointer: The pointer to the block of the result.
+        """
         content = None if result.content == "" else result.content
         items = [*self._content_reader.read(content, pointer)]
         for part in result.parts:
@@ -243,12 +258,12 @@ class _MessageReader:
             self._read_listed_calls()
         audio = message.get("audio")
         if is_object(audio):
-            self._current_segment().items.extend(self._read_audio(audio))
+            self._get_current_segment().items.extend(self._read_audio(audio))
         refusal = message.get("refusal")
         if isinstance(refusal, str) and refusal:
-            self._current_segment().items.append(TextItem("/refusal", refusal))
+            self._get_current_segment().items.append(TextItem("/refusal", refusal))
         for note in note_unread_members(message, self._find_read_names(), ""):
-            self._current_segment().items.append(self._keep_thought(note))
+            self._get_current_segment().items.append(self._keep_thought(note))
 
     def _add_call_notes(self, call: TurnCall, notes: Iterator[Omission]) -> None:
         """Add the notes of unread members of a call.
@@ -257,7 +272,7 @@ class _MessageReader:
         the signature.
         """
         has_signature = self._entry.keeps_blocks and call.thought_signature is not None
-        self._current_segment().items.extend(
+        self._get_current_segment().items.extend(
             replace(note, kept_by=DIALECTS_WITH_SIGNATURES)
             if has_signature and note.what in SIGNATURE_MEMBERS
             else note
@@ -358,7 +373,7 @@ class _MessageReader:
         has_results = any(segment.results for segment in self._segments)
         return self._role == "tool" and bool(self._message.get("tool_call_id") or not has_results)
 
-    def _current_segment(self) -> _Segment:
+    def _get_current_segment(self) -> _Segment:
         """Return the segment for the next content; after results, a new one is begun."""
         if self._role == "assistant" and self._segments[-1].results:
             self._segments.append(_Segment())

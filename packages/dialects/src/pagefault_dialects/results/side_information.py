@@ -39,6 +39,7 @@ _CAMEL_CASE_NAMES = {"last_modified": "lastModified", "mime_type": "mimeType"}
 
 JsonBlock = dict[str, object]
 _T = TypeVar("_T")
+# The paths of the members of a block that become its provenance, by priority.
 _ANNOTATIONS: tuple[MemberPath, ...] = (("annotations",), ("resource", "annotations"))
 _META: tuple[MemberPath, ...] = (("_meta",), ("resource", "_meta"))
 _URIS: tuple[MemberPath, ...] = (("resource", "uri"), ("uri",))
@@ -96,10 +97,11 @@ def _rename_members(members: JsonBlock, *, is_protocol: bool) -> JsonBlock:
 def _rename_inner_members(members: JsonBlock) -> JsonBlock:
     """Return annotations or an icon with the names that MCP defines, and without nulls."""
     present = {key: member for key, member in members.items() if member is not None}
-    renamed = {
-        key if _CAMEL_CASE_NAMES.get(key, key) in present else _CAMEL_CASE_NAMES[key]: value
-        for key, value in present.items()
-    }
+    renamed: JsonBlock = {}
+    for name, value in present.items():
+        camel_case_name = _CAMEL_CASE_NAMES.get(name, name)
+        # If there is a member in each spelling, both are kept.
+        renamed[name if camel_case_name in present else camel_case_name] = value
     return {name: renamed[name] for name in _sort_names(renamed, _INNER_MEMBERS)}
 
 
@@ -133,7 +135,7 @@ def add_side_information(
     provenance, following = _read_rest(rest, block, context) if rest else (NO_PROVENANCE, [])
     first, *following_parts = parts
     if first.provenance.meta:
-        # The tool's own keys take precedence over notes about the payload.
+        # If the block has the same members of `_meta`, they replace those of the payload.
         provenance = replace(provenance, meta=first.provenance.meta | (provenance.meta or {}))
     if (
         filename
@@ -169,26 +171,30 @@ def _read_rest(
 
 def remove_members(block: JsonBlock, paths: Iterable[MemberPath]) -> JsonBlock:
     """Return a copy of a block without the members at the paths and without empty ones."""
-    removed = set(paths)
-    containers = {path[:-1] for path in removed if len(path) > 1}
-    return _remove_members(block, (), removed, containers)
+    return _remove_members_below(block, (), set(paths))
 
 
-def _remove_members(
-    members: JsonBlock, parent: MemberPath, removed: set[MemberPath], containers: set[MemberPath]
+def _remove_members_below(
+    members: JsonBlock, parent: MemberPath, removed: set[MemberPath]
 ) -> JsonBlock:
-    # The recursion follows only the paths to remove, which have at most three keys.
+    """Return a copy of an object inside a block without the members at the paths in `removed`.
+
+    Args:
+        members: The object.
+        parent: The path of the object in the block.
+        removed: Paths in the block. They have at most three keys, which bounds the recursion.
+    """
     kept: JsonBlock = {}
     for key, member in members.items():
         path = (*parent, key)
         if path in removed:
             continue
-        rest = member
-        has_removed = any(container[: len(path)] == path for container in containers)
-        if has_removed and isinstance(member, dict):
-            rest = _remove_members(member, path, removed, containers)
-        if rest is not None and rest not in ({}, []):
-            kept[key] = rest
+        remaining = member
+        is_above_removed = any(other[: len(path)] == path for other in removed)
+        if is_above_removed and isinstance(member, dict):
+            remaining = _remove_members_below(member, path, removed)
+        if remaining is not None and remaining not in ({}, []):
+            kept[key] = remaining
     return kept
 
 

@@ -51,7 +51,9 @@ MAX_EMBEDDED_LEVELS = 8
 # the reading of its strings.
 _MAX_EMBEDDED_DEPTH = 400
 _MAX_EMBEDDED_NODES = 250_000
+# Shorter texts are not searched for media.
 _MIN_MEDIA_TEXT_CHARS = 16
+# The bytes of a file in which its signature is searched.
 _HEAD_BYTES = 512
 
 _JSON_START = re.compile(r"\s*+[\[{]")
@@ -90,7 +92,7 @@ class MediaExtractor:
 
 @dataclass(slots=True)
 class _Frame:
-    """An object or array that is being copied."""
+    """An object or array that is being copied. A claim is what is declared about a medium in it."""
 
     members: Iterator[tuple[str | int, object]]
     """The members that are still to be copied."""

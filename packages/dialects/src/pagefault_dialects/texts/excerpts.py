@@ -188,14 +188,14 @@ class MatchCollector:
         # The lines before the next one, as context of a match.
         self._recent: list[str] = []
         # The number of the last line that was read.
-        self._line = 0
+        self._last_line = 0
         # The long line that is being read.
         self._long_line: _LongLine | None = None
 
     @property
     def is_done(self) -> bool:
         """True if no further line is needed."""
-        return self._line >= self._last
+        return self._last_line >= self._last
 
     def feed(self, block: LineBlock) -> None:
         """Read the next block of the text."""
@@ -215,7 +215,7 @@ class MatchCollector:
             before, after = block.split_ends(self._context)
             self._add_context(before)
             self._recent = (self._recent + after)[-self._context :]
-        self._line = last
+        self._last_line = last
 
     def finish(self) -> Matches:
         """Return the matches."""
@@ -228,6 +228,7 @@ class MatchCollector:
         return Matches(tuple(self._found), self._total, self._next_line)
 
     def _fold_case(self, text: str) -> str:
+        """Return a text in the form in which it is searched."""
         return text.casefold() if self._ignore_case else text
 
     def _find_matches(self, lines: list[str]) -> list[int]:
@@ -283,7 +284,7 @@ class MatchCollector:
         if block.ends_line:
             matching = [0] if self._long_line.is_match else []
             self._add_lines(block.first_line, [self._long_line.visible], matching)
-            self._line = block.first_line
+            self._last_line = block.first_line
             self._long_line = None
 
     def _cut_to_match(self, line: str) -> str:
@@ -312,6 +313,7 @@ class MatchCollector:
 
 
 def _cut_line(line: str) -> str:
+    """Return a line; of a long line, the beginning and an ellipsis."""
     is_short = len(line) <= LONGEST_SHOWN_CHARS
     return line if is_short else f"{line[: find_boundary_before(line, LONGEST_SHOWN_CHARS - 1)]}…"
 
