@@ -323,7 +323,15 @@ def download(
 
     The file behind a URL is fetched once and kept in the store.
     """
-    show(page_id, True, level, output, None, project, data_dir, env_file)
+    show(
+        page_id,
+        download=True,
+        level=level,
+        output=output,
+        project=project,
+        data_dir=data_dir,
+        env_file=env_file,
+    )
 
 
 keys = typer.Typer(name="keys", help="Make, list and revoke API keys.", no_args_is_help=True)

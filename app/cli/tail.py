@@ -28,9 +28,11 @@ from app.wiring.open_stores import Stores, read_signing_keys
 from app.wiring.services import Services
 from app.wiring.stores import open_blob_store, open_broker, open_checked_database
 
+# The lifetime of the signed links to media in the lines.
 _LINK_SECONDS = 3600
 _TEXT_CHARS = 80
-_INTERRUPTED = 130
+# The exit status for a command that was interrupted with Ctrl-C, as in shells.
+_EXIT_INTERRUPTED = 130
 
 _EventData: TypeAlias = dict[str, Any]
 
@@ -46,12 +48,12 @@ def tail_events(
     """Print new events until interrupted."""
     check_session(session, "SESSION")
     try:
-        anyio.run(_follow, settings, project_id, session, after, as_json)
+        anyio.run(_print_events, settings, project_id, session, after, as_json)
     except KeyboardInterrupt:
-        raise SystemExit(_INTERRUPTED) from None
+        raise SystemExit(_EXIT_INTERRUPTED) from None
 
 
-async def _follow(
+async def _print_events(
     settings: Settings, project_id: str, session_id: str | None, after: int | None, as_json: bool
 ) -> None:
     caller = Caller(project_id, is_operator=True)
@@ -91,12 +93,13 @@ class _LineFormatter:
         if item.type == "reset":
             return [f"… events before {data['position']} are no longer stored; new events follow"]
         entry = f"{data['sessionId']}#{data['seq']}" if data["sessionId"] else "-"
-        text = _FORMATTERS.get(item.type, _format_page)(data)
+        text = _FORMATTER_BY_TYPE.get(item.type, _format_page)(data)
         line = f"{data['createdAt'][:19]}Z  {entry}  {item.type}  {text}"
         resources = data["sanitized"]["resources"] if "sanitized" in data else []
         return [to_one_line(value) for value in (line, *map(self._format_medium, resources))]
 
     def _format_medium(self, descriptor: _EventData) -> str:
+        """Return a line with the type, size, name and link of a medium."""
         resource_id = descriptor["uri"].partition(":")[2]
         url = f"{self.services[PublishedContent].base_url}/api/resources/{resource_id}/content"
         if self.needs_key:
@@ -115,7 +118,7 @@ def _format_tool_result(data: _EventData) -> str:
     return f"{data['toolName']} ({data['callId']})  {outcome}{_format_first_text(next(texts, ''))}"
 
 
-_NOUNS = {
+_NOUN_BY_KIND = {
     "toolResults": "tool result",
     "pageFaults": "page fault",
     "messages": "message",
@@ -127,14 +130,15 @@ _NOUNS = {
 
 def _format_counts(data: _EventData) -> str:
     counts: dict[str, int] = data.get("deleted") or data.get("imported") or data.get("copied") or {}
-    return ", ".join(format_count(count, _NOUNS[kind]) for kind, count in counts.items() if count)
+    texts = (format_count(count, _NOUN_BY_KIND[kind]) for kind, count in counts.items() if count)
+    return ", ".join(texts)
 
 
 def _format_page(data: _EventData) -> str:
     return f"{data['id']} version {data['version']} ({data['modality']})"
 
 
-_FORMATTERS: dict[str, Callable[[_EventData], str]] = {
+_FORMATTER_BY_TYPE: dict[str, Callable[[_EventData], str]] = {
     "llmservice:toolResult": _format_tool_result,
     "message:created": lambda data: (
         f"{data['role']}: {_format_first_text(data['message'].get('content'))}"

@@ -84,11 +84,11 @@ class ByteRange:
 def parse_range(header: str, size: int) -> list[ByteRange] | None:
     """Return the byte ranges to send, or `None` to ignore the header and send the whole content.
 
-    Ranges are cut at the end of the content. Ranges outside of the content are dropped if another
-    range is inside. If ranges overlap or touch, they are merged, and all are returned in ascending
-    order; otherwise they keep the order of the request.
+    Ranges are cut at the end of the content. If at least one range is inside the content, ranges
+    outside of it are dropped. If ranges overlap or touch, they are merged, and all ranges are
+    returned in ascending order. Otherwise they keep the order of the request.
 
-    A malformed header is ignored, as §14.2 allows, and so is a suffix of empty content.
+    Malformed headers are ignored, as §14.2 allows, and so are suffixes of empty content.
 
     Args:
         header: The value of `Range`.
@@ -111,7 +111,7 @@ def parse_range(header: str, size: int) -> list[ByteRange] | None:
         if byte_range is None:
             return None
         ranges.append(byte_range)
-    return _clamp(ranges, size)
+    return _clamp_to_content(ranges, size)
 
 
 def _parse_range_spec(spec: str, size: int) -> ByteRange | None:
@@ -122,14 +122,14 @@ def _parse_range_spec(spec: str, size: int) -> ByteRange | None:
     first, last = match.groups()
     if not first:
         length = parse_byte_count(last)
-        # A suffix of 0 bytes is well-formed and never satisfiable, like a range behind the content.
+        # A suffix of 0 bytes is well-formed, but outside of the content, like a range at its end.
         return ByteRange(max(0, size - length), size) if length else ByteRange(size, size + 1)
     start = parse_byte_count(first)
     end = parse_byte_count(last) + 1 if last else LARGEST_NUMBER + 1
     return ByteRange(start, end) if start < end else None
 
 
-def _clamp(ranges: list[ByteRange], size: int) -> list[ByteRange] | None:
+def _clamp_to_content(ranges: list[ByteRange], size: int) -> list[ByteRange] | None:
     """Return the parts of ranges that lie inside the content; `None` to ignore the ranges.
 
     Raises:
@@ -145,11 +145,11 @@ def _clamp(ranges: list[ByteRange], size: int) -> list[ByteRange] | None:
     ]
     if not inside:
         raise RangeNotSatisfiableError(size)
-    merged = _merge(inside)
+    merged = _merge_ranges(inside)
     return inside if len(merged) == len(inside) else merged
 
 
-def _merge(ranges: list[ByteRange]) -> list[ByteRange]:
+def _merge_ranges(ranges: list[ByteRange]) -> list[ByteRange]:
     """Return ranges in ascending order. Ranges that overlap or touch are merged into one."""
     ascending = sorted(ranges, key=lambda byte_range: byte_range.start)
     merged = ascending[:1]

@@ -162,6 +162,7 @@ class EventStreamResponse(EventSourceResponse):
         # `X-Accel-Buffering` disables the buffering of nginx.
         super().__init__((), headers={"Cache-Control": "no-cache", "X-Accel-Buffering": "no"})
         self._batches = batches
+        # True while pieces of a batch are sent, between which no comment may be sent.
         self._is_sending = False
         self._sent_at = 0.0
 

@@ -124,13 +124,14 @@ class RequestContextMiddleware:
                 status = message["status"]
                 message["headers"] = [*message["headers"], (b"x-request-id", request_id.encode())]
                 if allowance := scope["state"].get("allowance"):
-                    message["headers"] += _rate_limit_headers(allowance.states())
+                    message["headers"] += _build_rate_limit_headers(allowance.states())
             await send(message)
 
         started = time.perf_counter()
         # The health check needs no slot, so it works under any load.
         slot = Slot() if scope["path"] == _HEALTH_PATH else await self._admission.acquire()
         app = _send_overloaded if slot is None else self._app
+        # Without a slot, the state has one that frees nothing.
         slot = scope["state"]["slot"] = slot or Slot()
         watcher = DisconnectWatcher(receive)
         token = wait_for_disconnect.set(watcher.wait_for_disconnect)
@@ -138,6 +139,7 @@ class RequestContextMiddleware:
             await app(scope, watcher.receive, send_with_id)
         finally:
             wait_for_disconnect.reset(token)
+            # Only streams of events release their slot before they end.
             is_stream = slot.is_released
             slot.release()
             if allowance := scope["state"].get("allowance"):
@@ -234,7 +236,7 @@ def _log_and_count(
     )
 
 
-def _rate_limit_headers(states: Sequence[QuotaState]) -> list[tuple[bytes, bytes]]:
+def _build_rate_limit_headers(states: Sequence[QuotaState]) -> list[tuple[bytes, bytes]]:
     """Return `RateLimit-Policy` and `RateLimit`: the quotas of a key, and the remaining amounts.
 
     Both are lists of structured fields (RFC 9651). Values need no escapes: names are constants, and

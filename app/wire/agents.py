@@ -8,7 +8,7 @@ from typing_extensions import TypeAliasType
 
 from app.models.call_ids import CallId
 from app.wire.renders import RenderedRecord, RenderFields, SinceMember, Target
-from app.wire.shape import Shape, ShownAs
+from app.wire.shape import DocumentedAs, Shape
 from pagefault_dialects.json.values import JsonObject
 from pagefault_dialects.model.base import FrozenModel, JsonCount, WireModel
 from pagefault_dialects.model.normalized import BodyWarning
@@ -138,7 +138,7 @@ class TurnReceipt(Shape, kw_only=True):
 
     seqs: Annotated[tuple[int, ...], Field(examples=[[5, 6]])]
     """The `seq` of each entry, in order; for a tool call, that of its result."""
-    rendering: Annotated[object, ShownAs(RenderedRecord | None)]
+    rendering: Annotated[object, DocumentedAs(RenderedRecord | None)]
     """The rendering; null if none was requested, or if it failed."""
     problem: str | None = None
     """The reason why the requested rendering failed; all entries are stored nevertheless."""
@@ -186,7 +186,7 @@ class HistoryReceipt(Shape, kw_only=True):
     """The number of elements that are not messages: lines of a transcript, reports, states."""
     warnings: tuple[BodyWarning, ...] = ()
     """Parts of the body that were changed: keys that occur more than once in an object."""
-    rendering: Annotated[object, ShownAs(RenderedRecord)] = None
+    rendering: Annotated[object, DocumentedAs(RenderedRecord)] = None
     """The rendering of the session, if `render` names a target."""
     problem: str | None = None
     """The reason why the requested rendering failed; all entries are stored nevertheless."""

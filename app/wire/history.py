@@ -15,9 +15,9 @@ from typing_extensions import TypeAliasType
 from app.models import message as stored
 from app.models.interaction import ChatMessage
 from app.models.stored_interaction import InputKind, StoredAnswer, StoredInteraction
-from app.wire.interactions import ShownInteraction, build_interaction
+from app.wire.interactions import InteractionMember, build_interaction
 from app.wire.page_blocks import Blocks
-from app.wire.shape import ListPage, Moment, Shape, ShownAs, make_moment
+from app.wire.shape import DocumentedAs, ListPage, Moment, Shape, make_moment
 from app.wire.tool_results import StoredRecord
 from pagefault_dialects.json.values import JsonObject, parse_stored_json
 from pagefault_dialects.model.normalized import BodyWarning
@@ -103,7 +103,7 @@ class InteractionEntry(_Entry, kw_only=True):
     bound: BoundFiles | None = None
     """The URIs of attached resources by alias, and null for ids of resources that did not exist.
     Absent without such attachments."""
-    interaction: ShownInteraction
+    interaction: InteractionMember
 
 
 class AnswerEntry(_Entry, kw_only=True):
@@ -111,7 +111,7 @@ class AnswerEntry(_Entry, kw_only=True):
 
     entry: Literal["answer"]
     interaction_id: str
-    output: Annotated[Raw, ShownAs(ChatMessage)]
+    output: Annotated[Raw, DocumentedAs(ChatMessage)]
 
 
 HistoryEntry = TypeAliasType(

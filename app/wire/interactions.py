@@ -20,7 +20,7 @@ from app.models.stored_interaction import (
     StoredInteraction,
 )
 from app.wire.resources import Descriptor, build_descriptor
-from app.wire.shape import ListPage, Shape, ShownAs, define_struct
+from app.wire.shape import DocumentedAs, ListPage, Shape, define_struct
 
 _EXAMPLE: JsonDict = {
     "id": "01a1fc23-5d6a-716f-bf87-986bff04fd3e",
@@ -36,7 +36,7 @@ _EXAMPLE: JsonDict = {
 }
 _InteractionStruct = define_struct(Interaction)
 
-ShownInteraction = Annotated[Struct, ShownAs(Interaction)]
+InteractionMember = Annotated[Struct, DocumentedAs(Interaction)]
 """An interaction as a member of another shape; its value is made by `build_interaction`."""
 
 
@@ -60,7 +60,7 @@ class InteractionRecord(Shape, rename=None, kw_only=True):
     seq: int
     input_kind: InputKind
     attachments: tuple[Attachment, ...]
-    interaction: ShownInteraction
+    interaction: InteractionMember
 
 
 class InteractionPage(ListPage[InteractionRecord]):

@@ -9,7 +9,7 @@ from typing_extensions import TypeAliasType
 from app.models.interaction import Role
 from app.models.session import EntryKind
 from app.wire.renders import Target
-from app.wire.shape import ListPage, Moment, Shape, ShownAs
+from app.wire.shape import DocumentedAs, ListPage, Moment, Shape
 from pagefault_dialects.model.frontier import Frontier
 from pagefault_dialects.model.page import LevelName
 
@@ -79,7 +79,7 @@ class WorkingSetEntry(Shape, kw_only=True):
     call_id: str | None = None
     page_id: str | None = None
     """The id of the page in the turn."""
-    level: Annotated[str, ShownAs(LevelName), Field(description=_LEVEL)]
+    level: Annotated[str, DocumentedAs(LevelName), Field(description=_LEVEL)]
     step_level: Annotated[StepLevel | None, Field(description=_STEP_LEVEL)] = None
     tokens: int
     """The estimated number of tokens."""
@@ -101,7 +101,7 @@ class WorkingSetPage(Shape, kw_only=True):
     page_id: str
     seq: int | None = None
     """The `seq` of the newest entry with the page."""
-    level: Annotated[str, ShownAs(LevelName)]
+    level: Annotated[str, DocumentedAs(LevelName)]
     """The most detailed level at which the page is in context."""
     faults: int
     """The number of calls that have loaded the page."""
@@ -120,7 +120,7 @@ class WorkingSet(Shape, kw_only=True):
     tokens_est: int
     """The estimated tokens of the rendering with the same options."""
     max_tokens: int | None = None
-    frontier: Annotated[object, ShownAs(Frontier)]
+    frontier: Annotated[object, DocumentedAs(Frontier)]
     """The part of the history that is evicted in that rendering."""
     entries: tuple[WorkingSetEntry, ...]
     pages: tuple[WorkingSetPage, ...]

@@ -17,7 +17,7 @@ from pydantic import ConfigDict, Field
 from pydantic.config import JsonDict
 
 from app.wire.page_blocks import Blocks
-from app.wire.shape import ListPage, Shape, ShownAs, encode_raw
+from app.wire.shape import DocumentedAs, ListPage, Shape, encode_raw
 from pagefault_dialects.json.values import AnyJson, JsonObject, JsonValue, json_text
 from pagefault_dialects.model.base import FrozenModel
 from pagefault_dialects.model.moments import rfc3339
@@ -157,13 +157,13 @@ class SearchHits(ListPage[SearchHit]):
 class CreatedPages(Shape, kw_only=True):
     """Pages that were created together, in the order of the request."""
 
-    items: Annotated[tuple[Raw, ...], ShownAs(tuple[PageSummary, ...])]
+    items: Annotated[tuple[Raw, ...], DocumentedAs(tuple[PageSummary, ...])]
 
 
 class PageBlocksRecord(Shape, rename=None, kw_only=True):
     """A page as the content of a tool message: text, or text and image."""
 
-    content: Annotated[Raw, ShownAs(Blocks)]
+    content: Annotated[Raw, DocumentedAs(Blocks)]
     level: Annotated[Level, LevelName]
     """The level of the content. If several levels have this content, the most detailed of them."""
     requested_level: Level
@@ -188,11 +188,11 @@ class PageLevelRecord(Shape, rename=None, kw_only=True):
 
     page_id: str
     level: Level
-    name: Annotated[str, ShownAs(LevelName)]
+    name: Annotated[str, DocumentedAs(LevelName)]
     origin: Origin
-    content: Annotated[Raw, ShownAs(AnyJson)]
+    content: Annotated[Raw, DocumentedAs(AnyJson)]
     """Text, JSON, a URL or a `@blob:` reference."""
-    media: Annotated[Raw | None, ShownAs(PageMedia | None)]
+    media: Annotated[Raw | None, DocumentedAs(PageMedia | None)]
     size_bytes: int | None
     size_tokens: int
 

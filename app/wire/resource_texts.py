@@ -12,7 +12,7 @@ from pydantic import ConfigDict, Field
 from pydantic.config import JsonDict
 from typing_extensions import TypeAliasType
 
-from app.wire.shape import Shape, ShownAs, encode_raw
+from app.wire.shape import DocumentedAs, Shape, encode_raw
 from pagefault_dialects.json.values import AnyJson
 from pagefault_dialects.model.resource import Resource
 from pagefault_dialects.texts.excerpts import JsonExcerpt, LineExcerpt, LineMatch, Matches
@@ -117,8 +117,8 @@ class JsonValueAt(Shape, kw_only=True):
     pointer: str
     truncated: bool
     """True if the value has more than 64 KiB."""
-    shape: Annotated[Raw | None, ShownAs(JsonShape | None)]
-    value: Annotated[Raw, ShownAs(AnyJson)]
+    shape: Annotated[Raw | None, DocumentedAs(JsonShape | None)]
+    value: Annotated[Raw, DocumentedAs(AnyJson)]
     """Null if `truncated` is true."""
     decoded_from: str | None = None
     """The legacy charset from which the text was decoded; absent for UTF-8 and UTF-16."""

@@ -15,12 +15,20 @@ from pydantic.config import JsonDict
 from app.models.app_policy import AppPolicy
 from app.models.resource_descriptor import Alias, ResourceDescriptor, descriptor_fields
 from app.models.upload import ResumableUpload
-from app.wire.shape import ListPage, Moment, Shape, ShownAs, define_struct, encode_raw, make_moment
+from app.wire.shape import (
+    DocumentedAs,
+    ListPage,
+    Moment,
+    Shape,
+    define_struct,
+    encode_raw,
+    make_moment,
+)
 from pagefault_dialects.json.values import AnyJson
 from pagefault_dialects.model.base import WireModel
 from pagefault_dialects.model.resource import Resource
 
-Descriptor = Annotated[Struct, ShownAs(ResourceDescriptor)]
+Descriptor = Annotated[Struct, DocumentedAs(ResourceDescriptor)]
 """A descriptor as a member of another shape; its value is made by `build_descriptor`."""
 
 
@@ -172,7 +180,7 @@ class ResolvedArguments(Shape, kw_only=True):
 
     schema_config = ConfigDict(json_schema_extra={"examples": [_RESOLVED_EXAMPLE]})
 
-    arguments: Annotated[Raw, ShownAs(AnyJson)]
+    arguments: Annotated[Raw, DocumentedAs(AnyJson)]
     resolved: tuple[ResolvedReference, ...]
     unresolved: tuple[UnresolvedReference, ...]
 

@@ -7,7 +7,7 @@ from pydantic import ConfigDict, FailFast, TypeAdapter, WrapValidator
 from pydantic.config import JsonDict
 from typing_extensions import TypeAliasType
 
-from app.wire.shape import Shape, ShownAs
+from app.wire.shape import DocumentedAs, Shape
 from pagefault_dialects.json.values import JsonObject
 from pagefault_dialects.model.base import FrozenModel
 
@@ -88,7 +88,7 @@ class Compaction(Shape, rename=None, kw_only=True):
     object: Literal["response.compaction"]
     created_at: int
     """Unix time in seconds."""
-    output: Annotated[list[Raw], ShownAs(list[JsonObject])]
+    output: Annotated[list[Raw], DocumentedAs(list[JsonObject])]
     """The messages of the user, and a compaction item."""
     usage: CompactionUsage
 

@@ -3,8 +3,8 @@
 A shape declares its members once, as annotated fields. msgspec encodes the values and ignores the
 annotations, so stored JSON is sent as `Raw`, byte for byte. For OpenAPI, pydantic describes the
 annotations, with the docstrings of the fields as descriptions. If the JSON of a member has another
-type than the value, `ShownAs` declares the type of the JSON. Fields with the value of their default
-are omitted.
+type than the value, `DocumentedAs` declares the type of the JSON. Fields with the value of their
+default are omitted.
 
 Numbers with a fraction and JSON values of clients are encoded by `encode_raw`, because msgspec
 spells `1e-05` differently, refuses integers above 64 bits, and limits the depth of nesting.
@@ -35,7 +35,7 @@ from pagefault_dialects.model.render_options import JsonPiece, joined_pieces
 
 
 @dataclass(frozen=True, slots=True)
-class ShownAs:
+class DocumentedAs:
     """The type of a member in the OpenAPI document, if it differs from the type of its value."""
 
     type: Any
@@ -48,10 +48,10 @@ class ShownAs:
 
 
 GAP = Raw(b"\0")
-"""The placeholder of a member whose JSON is inserted when it is sent. JSON cannot contain this
-byte."""
+"""The placeholder of a member whose JSON is inserted when it is sent; see `Shape.split_at_gap`.
+JSON cannot contain this byte."""
 
-Moment = Annotated[datetime | str, ShownAs(datetime)]
+Moment = Annotated[datetime | str, DocumentedAs(datetime)]
 """A time in UTC; its value is made by `make_moment`."""
 
 
@@ -68,8 +68,8 @@ class Shape(Struct, kw_only=True, omit_defaults=True, rename="camel"):
         """Return the JSON of the object."""
         return msgspec.json.encode(self)
 
-    def as_value(self) -> JsonValue:
-        """Return the object as a JSON value."""
+    def to_json_value(self) -> JsonValue:
+        """Convert the object to a JSON value of Python."""
         return msgspec.to_builtins(self)
 
     def with_members_of(self, members: bytes) -> bytes:

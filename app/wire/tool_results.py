@@ -8,7 +8,7 @@ from pydantic.config import JsonDict
 
 from app.models.tool_result import SanitizedToolResult, StoredToolResult
 from app.wire.renders import RenderedRecord
-from app.wire.shape import ListPage, Moment, Shape, ShownAs, make_moment
+from app.wire.shape import DocumentedAs, ListPage, Moment, Shape, make_moment
 
 _EXAMPLE: JsonDict = {
     "id": "01a1fc23-5d6a-716f-bf87-986bff04fd3e",
@@ -42,7 +42,7 @@ _EXAMPLE: JsonDict = {
 }
 
 
-StoredRecord = Annotated[Raw, ShownAs(SanitizedToolResult)]
+StoredRecord = Annotated[Raw, DocumentedAs(SanitizedToolResult)]
 """The canonical record inside another shape: its stored bytes."""
 
 
@@ -80,5 +80,5 @@ def encode_tool_result(stored: StoredToolResult) -> bytes:
 class RenderedToolResult(ToolResultRecord, kw_only=True):
     """A stored tool result, with its rendering if one was requested."""
 
-    rendering: Annotated[Raw | None, ShownAs(RenderedRecord | None)] = None
+    rendering: Annotated[Raw | None, DocumentedAs(RenderedRecord | None)] = None
     """Only with `render`. Null if the rendering failed; the result is stored nevertheless."""

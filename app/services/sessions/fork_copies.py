@@ -72,8 +72,8 @@ def write_fork(unit: UnitOfWork, session_id: str, up_to: int, fork_id: str) -> S
         session_id=fork_id,
         seq=up_to,
         members={
-            "forkedFrom": build_fork_source(origin).as_value(),
-            "copied": build_copied_entries(counts).as_value(),
+            "forkedFrom": build_fork_source(origin).to_json_value(),
+            "copied": build_copied_entries(counts).to_json_value(),
         },
     )
     unit.add_event(event)

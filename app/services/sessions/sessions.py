@@ -184,7 +184,7 @@ class Sessions:
                 session_id=session_id,
                 # The deletion has the last `seq`. A new session with the id starts at 1 again.
                 seq=session.last_seq + 1,
-                members={"deleted": build_deleted_entries(deleted).as_value()},
+                members={"deleted": build_deleted_entries(deleted).to_json_value()},
             )
             unit.add_event(event)
             return deleted, page_ids

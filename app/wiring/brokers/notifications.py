@@ -124,7 +124,13 @@ class NotificationBroker(EventBroker):
         use: Callable[[_Connection], Awaitable[None]],
         failure: str,
     ) -> None:
-        """Use a connection. After each failure, log it, pause, and connect again."""
+        """Connect and use the connection. After a failure, log it, pause, and connect again.
+
+        Args:
+            connect: Opens a connection.
+            use: Uses the connection until it fails.
+            failure: The message for the log.
+        """
         pause = _FIRST_PAUSE_SECONDS
         while True:
             began = monotonic()

@@ -9,7 +9,7 @@ from msgspec import Raw
 from pydantic import Field, TypeAdapter
 
 from app.models.resource_descriptor import ResourceDescriptor
-from app.wire.shape import GAP, Moment, Shape, ShownAs, define_struct, encode_raw, make_moment
+from app.wire.shape import GAP, DocumentedAs, Moment, Shape, define_struct, encode_raw, make_moment
 from pagefault_dialects.json.values import json_text, parse_embedded_json
 from pagefault_dialects.model.moments import rfc3339
 
@@ -27,7 +27,7 @@ class Outer(Shape, kw_only=True):
     """Says everything."""
 
     a_name: Annotated[str, Field(description="Any.")]
-    stored: Annotated[Raw, ShownAs(dict[str, Any])]
+    stored: Annotated[Raw, DocumentedAs(dict[str, Any])]
     nothing: int | None
     left_out: int | None = None
     inner: Inner | None = None

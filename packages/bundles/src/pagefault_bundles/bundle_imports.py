@@ -122,7 +122,7 @@ class BundleImports:
                 utc_now(),
                 session_id=session.session_id,
                 seq=session.last_seq,
-                members={"imported": build_imported_entries(session.counts).as_value()},
+                members={"imported": build_imported_entries(session.counts).to_json_value()},
             )
             unit.add_event(event)
             return find_uses(unit, [session.session_id])[session.session_id]

@@ -15,7 +15,7 @@ from app.services.renders.turn_cache import TurnCache
 from app.wire.history import HistoryEntry, encode_history_entry
 from app.wire.outlines import OutlineEntry
 from app.wire.resources import ResourceRecord, encode_resource
-from app.wire.shape import Shape, ShownAs
+from app.wire.shape import DocumentedAs, Shape
 from pagefault_dialects.model.normalized import BodyWarning
 from pagefault_dialects.model.resource import Resource
 
@@ -72,16 +72,16 @@ class SessionFile(Shape, kw_only=True):
     """The id in a bundle, which its import keeps."""
     dialect: str | None = None
     """The dialect of most messages, if it can be detected; absent for a bundle."""
-    outline: tuple[Annotated[Raw, ShownAs(OutlineEntry)], ...]
+    outline: tuple[Annotated[Raw, DocumentedAs(OutlineEntry)], ...]
     """The outline of all entries, in the order of `seq`."""
-    entries: tuple[Annotated[Raw, ShownAs(HistoryEntry)], ...]
+    entries: tuple[Annotated[Raw, DocumentedAs(HistoryEntry)], ...]
     """All entries, in the order of `seq`."""
     pointers: tuple[str, ...] = ()
     """For each entry the JSON pointer to its message in the file, of which lines are a list; absent
     for a bundle. `/api/doctor` names the same places."""
-    resources: tuple[Annotated[Raw, ShownAs(ResourceRecord)], ...]
+    resources: tuple[Annotated[Raw, DocumentedAs(ResourceRecord)], ...]
     """The media of the entries."""
-    blobs: Annotated[Mapping[str, bytes], ShownAs(BlobsByDigest)]
+    blobs: Annotated[Mapping[str, bytes], DocumentedAs(BlobsByDigest)]
     """The bytes of the media in base64, by the `digest` of their resource."""
     passed_over: int = 0
     """The number of elements that are not messages: lines of a transcript, reports, states."""
