@@ -67,8 +67,7 @@ class Outlines:
             cursor: The cursor that the call for the entries before these has returned.
             after_seq: The `seq` before the first entry; `None` for 0.
             limit: The maximum number of entries. Fewer are returned if they are large.
-            query: A rendering. If it is set, each summary has the level to which this rendering
-                evicts the entry.
+            query: If set, summaries have the levels to which this rendering evicts the entries.
 
         Returns:
             The JSON, and the cursor; `None` if there are no further entries.
@@ -89,8 +88,8 @@ class Outlines:
             levels = await self.working_sets.step_levels(project_id, session_id, query)
 
         def read(unit: UnitOfWork) -> LoadedSession:
-            # Entries never change, so these are the entries that were measured. They are read only
-            # once, so their turns are not cached.
+            # Entries never change, so they are those that were measured. They are read once, so
+            # their turns are not cached.
             turn_cache = TurnCache(max_bytes=0)
             entries = unit[SessionHistory].entries(session_id, after_seq=start, limit=count)
             resources = unit[ResourceRecords].find_in_session(
