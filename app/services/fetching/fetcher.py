@@ -187,7 +187,7 @@ class Fetcher:
         # not be used for another name at the same address.
         async with self._open_transport() as transport:
             with _translate_errors(deadline):
-                response = await self._dial(transport, target, addresses)
+                response = await self._send_request(transport, target, addresses)
             try:
                 yield response
             finally:
@@ -199,8 +199,8 @@ class Fetcher:
         """Return the addresses of a target; see `FetchRules` for the errors."""
         self._rules.check_port(target)
         addresses: Sequence[IPAddress]
-        if target.literal is not None:
-            addresses = (target.literal,)
+        if target.host_address is not None:
+            addresses = (target.host_address,)
         else:
             with _translate_errors(deadline):
                 try:
@@ -212,7 +212,7 @@ class Fetcher:
         self._rules.check_addresses(target, addresses)
         return addresses
 
-    async def _dial(
+    async def _send_request(
         self,
         transport: httpx.AsyncBaseTransport,
         target: FetchTarget,
@@ -230,7 +230,7 @@ class Fetcher:
     def _build_request(self, target: FetchTarget, address: IPAddress) -> httpx.Request:
         return httpx.Request(
             "GET",
-            target.at(address),
+            target.replace_host(address),
             headers={
                 "Host": target.authority,
                 "User-Agent": "pagefault/0.1",

@@ -112,8 +112,8 @@ class FetchTarget:
     host: str
     """A host name in lower case ASCII without a final dot, or an IP address without brackets."""
     port: int
-    literal: IPAddress | None
-    """The host if it is an IP address."""
+    host_address: IPAddress | None
+    """The host as an IP address; `None` if it is a name."""
 
     @property
     def authority(self) -> str:
@@ -121,7 +121,7 @@ class FetchTarget:
         host = f"[{self.host}]" if ":" in self.host else self.host
         return host if self.port == DEFAULT_PORTS[self.url.scheme] else f"{host}:{self.port}"
 
-    def at(self, address: IPAddress) -> httpx.URL:
+    def replace_host(self, address: IPAddress) -> httpx.URL:
         """Return the URL with an IP address instead of the host name."""
         return self.url.copy_with(host=str(address))
 
@@ -143,9 +143,10 @@ def parse_target(url: str) -> FetchTarget:
         raise FetchBlockedError("Only http and https URLs are fetched.")
     if _USER_INFO.match(url):
         raise FetchBlockedError("A URL with a user name or password is not fetched.")
-    host, literal = parse_host(parsed.raw_host.decode("ascii"))
+    host, host_address = parse_host(parsed.raw_host.decode("ascii"))
     port = DEFAULT_PORTS[parsed.scheme] if parsed.port is None else parsed.port
-    return FetchTarget(url=parsed.copy_with(fragment=None), host=host, port=port, literal=literal)
+    url_without_fragment = parsed.copy_with(fragment=None)
+    return FetchTarget(url_without_fragment, host, port, host_address)
 
 
 def resolve_redirect(origin: FetchTarget, location: str) -> FetchTarget:
@@ -184,14 +185,14 @@ def parse_host(host: str) -> tuple[str, IPAddress | None]:
     # A final dot only says that the name is absolute.
     name = host.lower().removesuffix(".")
     try:
-        literal = ip_address(name)
+        address = ip_address(name)
     except ValueError:
         if not _HOST_NAME.match(name):
             raise FetchBlockedError("The URL has no valid host.") from None
         return name, None
-    if isinstance(literal, IPv6Address) and literal.scope_id is not None:
+    if isinstance(address, IPv6Address) and address.scope_id is not None:
         raise FetchBlockedError("An address with a zone is not fetched.")
-    return str(literal), literal
+    return str(address), address
 
 
 class FetchRules:

@@ -29,7 +29,7 @@ _log = structlog.get_logger(__name__)
 
 
 class UndecidedError(Exception):
-    """It is unknown whether an image can be made, for lack of time or memory.
+    """A task was given up for lack of time or memory, so it is undecided if an image can be made.
 
     The same task may succeed later.
     """

@@ -163,7 +163,8 @@ class _MeasuredRendering:
         self._rendered = {
             index: turn for passage in self._passages for index, turn in self._pair_turns(passage)
         }
-        # Counted by key, since the resolved turns have no indexes. Media may be fewer than before.
+        # The tokens and media of the resolved turns, counted by key, because a resolved turn does
+        # not have the index of its turn in the history.
         self._tokens: Counter[_TurnKey] = Counter()
         self._media: Counter[_TurnKey] = Counter()
         self._media_tokens: Counter[_TurnKey] = Counter()

@@ -19,7 +19,7 @@ class Parts:
 
 def parts(url: str) -> Parts:
     target = parse_target(url)
-    assert target.literal == (ip_address(target.host) if target.literal else None)
+    assert target.host_address == (ip_address(target.host) if target.host_address else None)
     return Parts(str(target.url), target.host, target.port, target.authority)
 
 
@@ -196,4 +196,4 @@ def test_redirect_that_leaves_the_rules_is_refused(location: str) -> None:
     ],
 )
 def test_dialled_url_names_the_address(url: str, address: str, expected: str) -> None:
-    assert str(parse_target(url).at(ip_address(address))) == expected
+    assert str(parse_target(url).replace_host(ip_address(address))) == expected
