@@ -35,6 +35,7 @@ class _Form:
     headers: dict[str, str] = field(default_factory=dict)
     """The headers of the current part, by lower-case name."""
     name: bytearray = field(default_factory=bytearray)
+    """The name of the current header, which may arrive in several pieces, like its value."""
     value: bytearray = field(default_factory=bytearray)
     pending: list[bytes] = field(default_factory=list)
     """The bytes of the file that were parsed and not yet yielded."""
@@ -123,7 +124,7 @@ async def read_form_file(content_type: str, chunks: AsyncIterator[bytes]) -> For
 
     Raises:
         MalformedRequestError: The body is not a multipart form.
-        InvalidPayloadError: The form has no file, several file_count, or a field with the name of a
+        InvalidPayloadError: The form has no file, several files, or a field with the name of a
             query parameter.
         PayloadTooLargeError: The other fields are too large.
     """
@@ -134,7 +135,7 @@ async def read_form_file(content_type: str, chunks: AsyncIterator[bytes]) -> For
     form = _Form()
     parser = _create_parser(boundary, form)
     async for chunk in chunks:
-        _feed(parser, chunk)
+        _parse_chunk(parser, chunk)
         if form.file_headers is not None:
             break
     if form.file_headers is None:
@@ -145,11 +146,11 @@ async def read_form_file(content_type: str, chunks: AsyncIterator[bytes]) -> For
     return FormFile(
         disposition_filename(form.file_headers.get("content-disposition", "")),
         form.file_headers.get("content-type"),
-        _file_chunks(parser, form, chunks),
+        _read_file_chunks(parser, form, chunks),
     )
 
 
-async def _file_chunks(
+async def _read_file_chunks(
     parser: MultipartParser, form: _Form, chunks: AsyncIterator[bytes]
 ) -> AsyncIterator[bytes]:
     while True:
@@ -161,7 +162,7 @@ async def _file_chunks(
         chunk = await anext(chunks, None)
         if chunk is None:
             break
-        _feed(parser, chunk)
+        _parse_chunk(parser, chunk)
     if not form.is_complete:
         raise MalformedRequestError("The multipart form is cut off before its end.")
 
@@ -184,7 +185,7 @@ def _create_parser(boundary: bytes, form: _Form) -> MultipartParser:
         raise MalformedRequestError("The multipart boundary is not a valid one.") from exc
 
 
-def _feed(parser: MultipartParser, chunk: bytes) -> None:
+def _parse_chunk(parser: MultipartParser, chunk: bytes) -> None:
     try:
         parser.write(chunk)
     except FormParserError as exc:

@@ -165,6 +165,7 @@ def _encode_event(kind: str, data: bytes, position: int) -> bytes:
 
 
 _FIRST_MESSAGE_SECONDS = 1.0
+# The time in which a client must read what was sent, before its connection is aborted.
 _CLOSING_SECONDS = 5.0
 # Status codes of the closing handshake of a WebSocket.
 _TRY_AGAIN_LATER = 1013
@@ -222,6 +223,7 @@ class _SocketStream:
         self._streams = streams
         self._caller = caller
         self._session_id = session_id
+        # The position of the last event that was sent.
         self._position: int | None = None
         self._requested: asyncio.Queue[int | None] = asyncio.Queue(1)
         self._is_open = asyncio.Event()
@@ -256,9 +258,9 @@ class _SocketStream:
                 await self._open()
                 # A reset changes the position only when it is sent.
                 self._position = after if stream.start.is_reset else stream.start.position
-                position = await self._first_position() if is_first else None
+                position = await self._wait_for_position() if is_first else None
                 if position is None:
-                    await self._send(stream)
+                    await self._send_until_message(stream)
             if self._is_input_over:
                 if not self._is_disconnected:
                     await self._close(_INVALID_MESSAGE, _INVALID_MESSAGE_REASON)
@@ -281,8 +283,8 @@ class _SocketStream:
             await self._websocket.accept()
             self._is_open.set()
 
-    async def _first_position(self) -> int | None:
-        """Return the position that the client requests within a second, or None."""
+    async def _wait_for_position(self) -> int | None:
+        """Return the position that the client requests within a second; otherwise `None`."""
         with anyio.move_on_after(_FIRST_MESSAGE_SECONDS):
             await self._has_request.wait()
         return None if self._requested.empty() else self._take_request()
@@ -293,7 +295,7 @@ class _SocketStream:
             self._has_request.clear()
         return self._requested.get_nowait()
 
-    async def _send(self, stream: EventStream) -> None:
+    async def _send_until_message(self, stream: EventStream) -> None:
         """Send the events of a stream until the client sends a message, or the stream ends."""
         if self._has_request.is_set():
             return
@@ -302,7 +304,7 @@ class _SocketStream:
             group.start_soon(self._stop_on_message, stream, group.cancel_scope)
             # A disconnection is not an error; `receive` detects it.
             with suppress(Exception):
-                await self._send_all(stream)
+                await self._send_events(stream)
             group.cancel_scope.cancel()
 
     async def _stop_on_message(self, stream: EventStream, send_scope: anyio.CancelScope) -> None:
@@ -312,7 +314,7 @@ class _SocketStream:
         await anyio.sleep(_CLOSING_SECONDS)
         send_scope.cancel()
 
-    async def _send_all(self, stream: EventStream) -> None:
+    async def _send_events(self, stream: EventStream) -> None:
         """Send the events of a stream, and keep the position of the last one."""
         async with aclosing(stream.items()) as items:
             async for item in items:

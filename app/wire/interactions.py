@@ -51,7 +51,7 @@ class Attachment(Shape, rename=None, kw_only=True):
 
 
 class InteractionRecord(Shape, rename=None, kw_only=True):
-    """A stored interaction with its answer, and each attached file once, in order of first use."""
+    """A stored interaction with its output, and each attached file once, in order of first use."""
 
     schema_config = ConfigDict(json_schema_extra={"examples": [_EXAMPLE]})
 
@@ -64,11 +64,11 @@ class InteractionRecord(Shape, rename=None, kw_only=True):
 
 
 class InteractionPage(ListPage[InteractionRecord]):
-    """A page of a session's interactions, in the order of `seq`."""
+    """A part of a session's interactions, in the order of `seq`."""
 
 
 def encode_interaction(stored: StoredInteraction, attachments: Sequence[AttachedResource]) -> bytes:
-    """Return the JSON of an interaction with its answer and its attachments."""
+    """Return the JSON of an interaction with its output and its attachments."""
     return InteractionRecord(
         id=stored.interaction_id,
         session_id=stored.session_id,

@@ -52,7 +52,7 @@ async def read_status(settings: Settings) -> StatusReport:
     finally:
         with anyio.move_on_after(_TIMEOUT_SECONDS):
             await reader.engines.close()
-    return reader.report()
+    return reader.build_report()
 
 
 class _StatusReader:
@@ -123,7 +123,7 @@ class _StatusReader:
         """Check that the blob store can be read and written."""
         await open_blob_store(self._settings.blobs, self._settings.data_dir).check()
 
-    def report(self) -> StatusReport:
+    def build_report(self) -> StatusReport:
         """Return the report about everything that was read."""
         settings, quotas = self._settings, self._settings.quotas
         folders = (settings.data_dir, *settings.data_dir.absolute().parents)

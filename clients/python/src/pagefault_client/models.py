@@ -815,7 +815,7 @@ class InteractionFrame(TypedDict):
 
 
 class InteractionRecord(TypedDict):
-    """A stored interaction with its answer, and each attached file once, in order of first use."""
+    """A stored interaction with its output, and each attached file once, in order of first use."""
 
     id: str
     session_id: str
@@ -826,7 +826,7 @@ class InteractionRecord(TypedDict):
 
 
 class InteractionPage(TypedDict):
-    """A page of a session's interactions, in the order of `seq`."""
+    """A part of a session's interactions, in the order of `seq`."""
 
     items: list[InteractionRecord]
     nextCursor: str | None
