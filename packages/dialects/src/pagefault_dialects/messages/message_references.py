@@ -21,10 +21,12 @@ _OUTPUT_NAMES = frozenset(
         *("response", "json", "structuredContent", "artifact"),
     }
 )
-# Members with data of tools, if their value is an object; a list has blocks.
+# Members of a tool result. A list under one of these names has blocks. An object has data of the
+# tool, except in its members `_CONTENT_NAMES`, which may have blocks.
 _RESULT_NAMES = frozenset({"output", "result", "value"})
 _CONTENT_NAMES = frozenset({"content", "value"})
-_RESULT_WRAPPERS = frozenset({"toolResult", "functionResponse", "function_response"})
+# Members of a block whose value is a tool result.
+_RESULT_MEMBERS = frozenset({"toolResult", "functionResponse", "function_response"})
 # Members with texts, which are references only if people wrote them.
 _TEXT_NAMES = frozenset(
     {
@@ -36,7 +38,7 @@ _TEXT_NAMES = frozenset(
 )
 
 
-class _Path(NamedTuple):
+class _PathFacts(NamedTuple):
     """Facts about a value in a message that follow from the keys on the path to it."""
 
     key: str | int = ""
@@ -50,17 +52,17 @@ class _Path(NamedTuple):
     is_data: bool = False
     """True in data that a tool returned."""
 
-    def descend(self, key: str | int) -> "_Path":
+    def descend(self, key: str | int) -> "_PathFacts":
         """Return the path to the value of a key."""
         if isinstance(key, int):
             return self._replace(key=key)
         content_depth = self.content_depth + (key == "content")
-        return _Path(
+        return _PathFacts(
             key,
             key,
             content_depth,
             # The blocks of a tool result are in its content, which is in the message's content.
-            is_in_result=self.is_in_result or content_depth > 1 or key in _RESULT_WRAPPERS,
+            is_in_result=self.is_in_result or content_depth > 1 or key in _RESULT_MEMBERS,
             is_data=self.is_data or (self.key in _RESULT_NAMES and key not in _CONTENT_NAMES),
         )
 
@@ -69,7 +71,7 @@ def find_message_references(message: dict[str, Any]) -> set[str]:
     """Return the ids of the resources to which a message refers."""
     is_by_person = message.get("role") in _ROLES_OF_PEOPLE
     found: set[str] = set()
-    pending: list[tuple[JsonValue, _Path]] = [(message, _Path())]
+    pending: list[tuple[JsonValue, _PathFacts]] = [(message, _PathFacts())]
     while pending:
         node, path = pending.pop()
         if isinstance(node, dict):

@@ -64,6 +64,7 @@ from pagefault_dialects.results.side_information import (
 from pagefault_dialects.results.structures import is_recognised
 from pagefault_dialects.text_windows import without_lone_surrogates
 
+# Shorter texts are not taken for base64.
 _MIN_BASE64_CHARS = 16
 _DENIAL_KEYS = frozenset(("type", "reason", "providerOptions", "providerMetadata"))
 
@@ -114,12 +115,16 @@ def _find_reader(block: JsonBlock) -> Callable[[JsonBlock, ReadContext], BlockOu
 
 
 def _read_medium(block: JsonBlock, context: ReadContext) -> BlockOutcome:
+    """Return the parts of a block with a type and a medium."""
     match = match_typed_block(block)
     return _read_match(block, match, context) if match else []
 
 
 def _may_be_name(match: MediaMatch) -> bool:
-    """Return whether a payload may be a word or a few numbers, as in `{"image": "logo"}`."""
+    """Return whether a payload may be no medium, but a word or a few numbers: `{"image": "logo"}`.
+
+    A payload with a type, a file name, or the signature of a file is a medium.
+    """
     claim, payload = match.claim, match.payload
     if claim.mime_type or mime_type_for_filename(claim.filename or ""):
         return False
@@ -197,14 +202,16 @@ def _read_linked_record(block: JsonBlock, context: ReadContext) -> list[Normaliz
 
 
 def _has_text(block: JsonBlock) -> bool:
+    """Return whether a block has a text, or a value that can be written as a text."""
     value = block.get("text")
     is_scalar = value is None or isinstance(value, str | int | float | Decimal)
     return "text" in block and (is_scalar or is_media_source(value))
 
 
 def _read_text(block: JsonBlock, context: ReadContext) -> BlockOutcome:
+    """Return the parts of a block with a `text`. Its MIME type may be in another member."""
     value, member_context = block["text"], context.descend("text")
-    consumed = _consumed_paths("text")
+    consumed = _list_consumed_paths("text")
     if isinstance(value, str):
         declared = find_declared_text_type(block)
         consumed += [declared[0]] if declared else []
@@ -217,6 +224,7 @@ def _read_text(block: JsonBlock, context: ReadContext) -> BlockOutcome:
 
 
 def _read_value(block: JsonBlock, context: ReadContext) -> BlockOutcome:
+    """Return the parts of a block with a `value`: an output of the Vercel AI SDK."""
     value, member_context = block["value"], context.descend("value")
     if str(block["type"]).startswith("error"):
         context.collector.report_error(True)
@@ -225,21 +233,24 @@ def _read_value(block: JsonBlock, context: ReadContext) -> BlockOutcome:
         if isinstance(value, str)
         else read_as_json(value, member_context)
     )
-    return add_side_information(parts, block, _consumed_paths("value"), context)
+    return add_side_information(parts, block, _list_consumed_paths("value"), context)
 
 
 def _is_denial(block: JsonBlock) -> bool:
+    """Return whether an object has only members of a denial of the Vercel AI SDK."""
     reason = block.get("reason")
     return block.keys() <= _DENIAL_KEYS and (reason is None or isinstance(reason, str))
 
 
 def _read_denial(block: JsonBlock, context: ReadContext) -> BlockOutcome:
+    """Return the reason of a denial as text, and record that the call failed."""
     context.collector.report_error(True)
     parts = read_string(str(block.get("reason") or DENIED), context.descend("reason"))
-    return add_side_information(parts, block, _consumed_paths("reason"), context)
+    return add_side_information(parts, block, _list_consumed_paths("reason"), context)
 
 
 def _read_tool_result(block: JsonBlock, context: ReadContext) -> BlockOutcome:
+    """Return the content of a nested tool result, and record whether the tool failed."""
     consumed: list[MemberPath] = []
     for key in ("is_error", "isError"):
         if isinstance(block.get(key), bool):
@@ -252,12 +263,12 @@ def _read_nested(
     block: JsonBlock, context: ReadContext, *, path: MemberPath, consumed: Iterable[MemberPath] = ()
 ) -> NestedContent:
     """Return the content at a path of a block, with parts for the other members after it."""
-    rest = remove_members(block, [*_consumed_paths(*path), *consumed])
+    rest = remove_members(block, [*_list_consumed_paths(*path), *consumed])
     following = read_as_json(rest, context) if rest else []
     return NestedContent(value_at(block, path), context.descend(*path), following)
 
 
-def _consumed_paths(*path: str) -> list[MemberPath]:
+def _list_consumed_paths(*path: str) -> list[MemberPath]:
     """Return the path of a payload, and the paths of members that need not be kept beside it."""
     return [path, ("type",), ("cache_control",)]
 

@@ -110,6 +110,7 @@ class TurnWithResults:
         self.expect_results(start)
 
     def _is_waiting(self, call: TurnCall) -> bool:
+        """Return whether an equal call of this turn waits for its result."""
         indexes = self.indexes_by_id.get(call.call_id, ())
         return any(self.waiting_calls.get(index) == call for index in indexes)
 
