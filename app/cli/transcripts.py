@@ -23,7 +23,7 @@ _CHUNK_BYTES = 1024 * 1024
 def ingest_transcript(
     settings: Settings, file: Path, *, session_id: str, project_id: str, fork_id: str | None
 ) -> None:
-    """Append the messages of a transcript that the session lacks, and print their number.
+    """Append those messages of a transcript that are not in the session yet; print their number.
 
     Args:
         settings: The settings of the stores.
@@ -64,6 +64,8 @@ def ingest_transcript(
 async def _append(
     settings: Settings, file: Path, session_id: str, project_id: str, fork_id: str | None
 ) -> dict[str, Any]:
+    """Append the messages, and return the JSON of the receipt (`HistoryReceipt`)."""
+
     async def chunks() -> AsyncIterator[bytes]:
         async with await anyio.open_file(file, "rb") as source:
             while chunk := await source.read(_CHUNK_BYTES):

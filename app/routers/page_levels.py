@@ -61,7 +61,8 @@ async def get_blocks_options(
         ImageDetail, Query(description="The `detail` of the image for the model.")
     ] = "low",
     max_chars: Annotated[
-        int | None, Query(ge=1, description="The most characters of text; media are never cut.")
+        int | None,
+        Query(ge=1, description="The maximal number of characters of text; media are not cut."),
     ] = None,
     offset: Annotated[
         Count, Query(description="The number of characters of the text to skip.")
@@ -156,7 +157,8 @@ async def fault_page(
 
 
 odd_ids_router = APIRouter(prefix="/api/pages", include_in_schema=False)
-"""The route of faults for empty ids and ids with a slash. The application matches it last."""
+"""The route of page faults with an empty id or an id with a slash, which gets a tool message about
+the error. The application matches this route last."""
 odd_ids_router.add_api_route(
     "/{page_id:path}/fault", fault_page, methods=["POST"], name="fault_odd_page"
 )

@@ -66,6 +66,7 @@ class Services:
             for kind, provider in self._providers.items():
                 if kinds and kind not in kinds:
                     continue
+                # This creates the service.
                 self[kind]
                 if provider.running is not None:
                     await stack.enter_async_context(provider.running(self))
