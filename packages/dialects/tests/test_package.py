@@ -2,6 +2,7 @@
 
 import ast
 import doctest
+import inspect
 import subprocess
 import sys
 from pathlib import Path
@@ -37,6 +38,18 @@ def test_every_public_name_exists() -> None:
     assert [
         name for name in pagefault_dialects.__all__ if not hasattr(pagefault_dialects, name)
     ] == []
+
+
+def test_parameters_of_public_functions_are_those_that_callers_name() -> None:
+    assert {
+        name: list(inspect.signature(getattr(pagefault_dialects, name)).parameters)
+        for name in ("heal", "normalize", "read_messages", "render")
+    } == {
+        "heal": ["history", "target", "options"],
+        "normalize": ["result", "call_id", "tool_name", "is_message"],
+        "read_messages": ["value", "closes"],
+        "render": ["turns", "target", "options"],
+    }
 
 
 def test_reading_and_writing_loads_nothing_that_only_media_and_tokens_need() -> None:

@@ -63,7 +63,7 @@ def body(rendered: RenderedMessages) -> dict[str, Json]:
 
 def examine(sent: dict[str, Json], target: str) -> tuple[list[Finding], bool]:
     """Return the findings of a body, and whether it is in the dialect of the target."""
-    history = read_messages(sent, closes_calls=True)
+    history = read_messages(sent, closes=True)
     main = find_body_dialect(sent, history.messages)
     loss = render(history.turns, target).loss
     found = diagnose(history, TARGETS[target], loss, main, sent=list_sent_messages(sent))
@@ -77,7 +77,7 @@ def test_rendering_is_healthy_but_for_open_calls(
     target: Dialect, turns: tuple[ComposedTurn, ...]
 ) -> None:
     rendered = wire(turns, target)
-    history = read_messages(body(rendered), closes_calls=True)
+    history = read_messages(body(rendered), closes=True)
     loss = render(history.turns, target).loss
     found = diagnose(history, TARGETS[target], loss, target, sent=rendered.messages)
     # A result without a call may follow open calls.

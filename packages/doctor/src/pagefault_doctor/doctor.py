@@ -282,7 +282,7 @@ def _read_history(parsed: _ParsedBody) -> _ExaminedHistory:
             "which is more than any model reads. Send its last part.",
             faults=[Fault("/messages", "has too many messages")],
         )
-    history = read_messages(value, closes_calls=True)
+    history = read_messages(value, closes=True)
     items = (item for turn in history.recorded for item in turn.items)
     if sum(len(item.text) for item in items if isinstance(item, TextItem)) > MAX_TEXT_BYTES:
         raise PayloadTooLargeError(

@@ -56,7 +56,7 @@ class ForeignMessage:
     """The name of the dialect in the registry, which has more dialects than `Dialect`. Empty if
     several dialects have such messages."""
 
-    def find_original_pointer(self, pointer: str) -> str:
+    def original_pointer(self, pointer: str) -> str:
         """Return the pointer into the request that corresponds to a pointer into `message`."""
         tokens = pointer.split("/", 3)
         block_pointer = "/".join(tokens[:3])

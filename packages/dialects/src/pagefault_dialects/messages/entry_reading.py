@@ -284,7 +284,7 @@ def _restore_pointers(turn: ComposedTurn, foreign: ForeignMessage) -> ComposedTu
 def _restore_pointer(item: Item, foreign: ForeignMessage) -> Item:
     if isinstance(item, SyntheticNote):
         return item
-    pointer = foreign.find_original_pointer(item.pointer)
+    pointer = foreign.original_pointer(item.pointer)
     return item if pointer == item.pointer else replace(item, pointer=pointer)
 
 

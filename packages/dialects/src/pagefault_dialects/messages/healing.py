@@ -35,7 +35,7 @@ def heal(
     """
     is_valid_unicode = not has_lone_surrogate(history)
     repaired = history if is_valid_unicode else repair_surrogates(history, keeps_spelling=True)
-    reading = read_messages(repaired, closes_calls=True)
+    reading = read_messages(repaired, closes=True)
     dialect = find_body_dialect(history, reading.messages)
     profile = find_profile(target or dialect or "openai-chat", options)
     rendered = render(reading.turns, profile.target, options)

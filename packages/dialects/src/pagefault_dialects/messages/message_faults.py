@@ -85,7 +85,7 @@ def _check_types(foreign: ForeignMessage) -> Iterator[Finding]:
     content = (foreign.message or {}).get("content")
     for index, block in enumerate(content if isinstance(content, list) else ()):
         if isinstance(block, dict) and "type" in block and not text_member(block, "type"):
-            pointer = foreign.find_original_pointer(f"/content/{index}/type")
+            pointer = foreign.original_pointer(f"/content/{index}/type")
             yield make_finding("no-type", pointer, actual=shorten_quote(json_text(block["type"])))
 
 
@@ -94,11 +94,11 @@ def _check_media(foreign: ForeignMessage) -> Iterator[Finding]:
     content = (foreign.message or {}).get("content")
     for pointer, block in _list_blocks(content, "/content"):
         inner = block.get("content") if block.get("type") == "tool_result" else None
-        is_as_sent = foreign.find_original_pointer(pointer) == foreign.pointer + pointer
+        is_as_sent = foreign.original_pointer(pointer) == foreign.pointer + pointer
         for item_pointer, item in [(pointer, block), *_list_blocks(inner, f"{pointer}/content")]:
             if _is_empty_medium(item):
                 # If the block was converted to common form, the pointers inside it are unknown.
-                original = foreign.find_original_pointer(item_pointer if is_as_sent else pointer)
+                original = foreign.original_pointer(item_pointer if is_as_sent else pointer)
                 yield make_finding("unreadable", original, actual="no bytes")
 
 
@@ -132,16 +132,14 @@ def _check_calls(foreign: ForeignMessage, dialect: Dialect) -> Iterator[Finding]
     """
     for call in _find_calls(foreign.message or {}):
         arguments = call.arguments
-        call_pointer = foreign.find_original_pointer(call.pointer)
+        call_pointer = foreign.original_pointer(call.pointer)
         ids = (call.members.get(name) for name in _ID_NAMES)
         call_id = next((value for value in ids if isinstance(value, str)), None)
         if not has_id(call.members) and dialect in _CALL_IDS:
             yield make_finding("no-id", call_pointer)
         arguments_pointer = call_pointer
         if call.arguments_path:
-            arguments_pointer = foreign.find_original_pointer(
-                f"{call.pointer}/{call.arguments_path}"
-            )
+            arguments_pointer = foreign.original_pointer(f"{call.pointer}/{call.arguments_path}")
         # In some dialects, arguments are JSON text; in others, they are an object, and a string may
         # only be in a member `arguments`.
         if isinstance(arguments, str) and (
@@ -259,7 +257,7 @@ def _check_results(messages: Sequence[ForeignMessage]) -> Iterator[Finding]:
                 if result is None:
                     has_other_content = has_other_content or block not in (None, "")
                 elif has_other_content and result.call_id in called_ids:
-                    pointer = foreign.find_original_pointer(f"/content/{index}")
+                    pointer = foreign.original_pointer(f"/content/{index}")
                     call_id = result.call_id or None
                     yield make_finding("results-not-first", pointer, call_id=call_id)
 

@@ -28,12 +28,12 @@ class ReadHistory:
     """The turns before pairing, in which consecutive turns with calls are joined to one."""
 
 
-def read_messages(value: JsonValue, *, closes_calls: bool = False) -> ReadHistory:
+def read_messages(value: JsonValue, *, closes: bool = False) -> ReadHistory:
     """Read a history of any dialect: a list of messages, or a request that contains one.
 
     Args:
         value: JSON, as `json.loads` returns it.
-        closes_calls: Whether calls without a result at the end get a note in its place.
+        closes: Whether calls without a result at the end get a note in its place.
 
     Raises:
         InvalidPayloadError: The value has no list of messages.
@@ -45,7 +45,7 @@ def read_messages(value: JsonValue, *, closes_calls: bool = False) -> ReadHistor
             "request of a provider.",
             faults=[Fault("/messages", "must be a list of messages")],
         )
-    return pair_turns(messages, [*_read_all_turns(messages)], closes_calls=closes_calls)
+    return pair_turns(messages, [*_read_all_turns(messages)], closes_calls=closes)
 
 
 def pair_turns(
