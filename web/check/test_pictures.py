@@ -258,7 +258,6 @@ def assert_pictured(tab: Tab, name: str, config: pytest.Config, *, has_media: bo
         expect(media.first).to_be_visible()
     for medium in media.all():
         medium.evaluate(_LOADED)
-    expect(tab.page.get_by_text("Checking for Anthropic")).to_have_count(0)
     screenshot = Image.open(io.BytesIO(tab.page.screenshot(animations="disabled")))
     picture = io.BytesIO()
     screenshot.convert("RGB").quantize(256, dither=Image.Dither.NONE).save(

@@ -27,8 +27,6 @@ interface SessionHeaderProps {
   readonly session: OutlinedSession;
   readonly rows: readonly Row[];
   readonly findings: Findings;
-  /** Whether the findings are not there yet. */
-  readonly isExamining: boolean;
   /** What could not be found out. */
   readonly missing: readonly string[];
   /** Whether a phone shows the totals and the search, which take much of its screen. */
@@ -37,8 +35,7 @@ interface SessionHeaderProps {
 }
 
 export function SessionHeader(props: SessionHeaderProps) {
-  const { sessionId, session, rows, findings, isExamining, missing } = props;
-  const { areToolsShown, showTools } = props;
+  const { sessionId, session, rows, findings, missing, areToolsShown, showTools } = props;
   const [search] = useSearchParams();
   const { hash } = useLocation();
   const title = titleOf(session);
@@ -82,14 +79,13 @@ export function SessionHeader(props: SessionHeaderProps) {
           </>
         )}
       </header>
-      <Totals {...{ sessionId, session, rows, findings, isExamining, missing, marking }} />
+      <Totals {...{ sessionId, session, rows, findings, missing, marking }} />
       {marking.isError && <Failure failure={marking.error} />}
     </>
   );
 }
 
-function Totals(props: TotalsProps) {
-  const { sessionId, session, rows, findings, isExamining, missing, marking } = props;
+function Totals({ sessionId, session, rows, findings, missing, marking }: TotalsProps) {
   const isStored = useIsStored();
   const isBundle = useContext(FileContext)?.format === "bundle";
   const doctor = useDoctorPath(sessionId);
@@ -121,7 +117,6 @@ function Totals(props: TotalsProps) {
               {HEADER.failures(failures)}
             </Link>
           )}
-          {isExamining && <span>{HEADER.examining}</span>}
           {findings.length > 0 && (
             <Link className="label warn" to={doctor}>
               {HEADER.refused(findings.length)}
@@ -152,7 +147,7 @@ function Totals(props: TotalsProps) {
 }
 
 interface TotalsProps
-  extends Pick<SessionHeaderProps, "sessionId" | "session" | "rows" | "findings" | "isExamining" | "missing"> {
+  extends Pick<SessionHeaderProps, "sessionId" | "session" | "rows" | "findings" | "missing"> {
   readonly marking: ReturnType<typeof useMarking>;
 }
 

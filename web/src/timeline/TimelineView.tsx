@@ -37,7 +37,7 @@ export function SessionTimeline({ sessionId }: { sessionId: string }) {
   const name = visibleName(sessionId);
   // Wider screens show them always.
   const quiet = useQuietSession(session);
-  const { findings, isPending, hasFailed } = useFindings(sessionId, quiet);
+  const { findings, hasFailed } = useFindings(sessionId, quiet);
   const evictions = useEvictions(sessionId, quiet);
   const file = useContext(FileContext);
   const missing =
@@ -53,7 +53,6 @@ export function SessionTimeline({ sessionId }: { sessionId: string }) {
       aria-label={TIMELINE.session(name)}>
       <SessionHeader
         {...{ sessionId, session, rows, findings, missing, areToolsShown, showTools }}
-        isExamining={isPending}
       />
       {status === "failed" && entries.length === 0 && (
         <Failure failure={failure} onRetry={outline.load} />

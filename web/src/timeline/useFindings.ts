@@ -16,27 +16,21 @@ export const FindingsContext = createContext<ReadonlyMap<number, Findings>>(new 
 
 export interface Examination {
   readonly findings: Findings;
-  readonly isPending: boolean;
   readonly hasFailed: boolean;
 }
 
-export function useFindings(sessionId: string, { isQuiet, isTooLong, seq }: QuietSession): Examination {
+export function useFindings(sessionId: string, { isQuiet, seq }: QuietSession): Examination {
   const file = useContext(FileContext);
-  // The doctor takes no bundle.
-  const isTaken = file?.format !== "bundle";
   const found = useQuery({
     queryKey: ["findings", file?.number ?? sessionId, seq],
     queryFn: ({ signal }) =>
       file === null ? findingsOfSession(sessionId, signal) : findingsOfFile(file, signal),
-    enabled: isQuiet && isTaken,
+    // The doctor takes no bundle.
+    enabled: isQuiet && file?.format !== "bundle",
     placeholderData: keepPreviousData,
     retry: false,
   });
-  return {
-    findings: found.data ?? NONE,
-    isPending: found.isPending && isTaken && !isTooLong,
-    hasFailed: found.isError,
-  };
+  return { findings: found.data ?? NONE, hasFailed: found.isError };
 }
 
 async function findingsOfSession(sessionId: string, signal: AbortSignal): Promise<Findings> {

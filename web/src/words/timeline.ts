@@ -24,7 +24,6 @@ export const TIMELINE = {
 
 export const HEADER = {
   tools: "Find",
-  examining: "Checking for Anthropic …",
   refused: (count: number) => `Anthropic would refuse this (${count})`,
   tooLong: "Not examined, and evictions not marked: above 10,000 entries",
   unexamined: "Could not be examined for Anthropic",
