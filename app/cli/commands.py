@@ -1,4 +1,8 @@
-"""The commands of the service, with their options and help. Each imports its implementation."""
+"""The commands of the service, with their options and help.
+
+Each command imports its implementation when it runs, so that `--help` and other commands do not
+load it.
+"""
 
 from pathlib import Path
 from typing import Annotated
@@ -6,7 +10,7 @@ from typing import Annotated
 import typer
 
 from app.cli import options
-from app.server.process import collect_as_usual
+from app.server.process import restore_default_gc
 
 commands = typer.Typer()
 
@@ -26,7 +30,8 @@ def serve(
     """Serve the API. The embedded database is brought up to date first."""
     from app.cli.serve import serve_api
 
-    collect_as_usual()
+    # Short commands collect garbage rarely; a server runs long.
+    restore_default_gc()
     serve_api(data_dir, env_file, host=host, port=port, workers=workers)
 
 
@@ -38,7 +43,7 @@ def migrate(
         bool, typer.Option("--plan", help="Print the statements and their locks, and stop.")
     ] = False,
 ) -> None:
-    """Bring the database to the schema this version needs, while others use it."""
+    """Bring the database to the schema of this version, while running servers use it."""
     from app.cli.stores import migrate_stores, print_migration_plan
 
     if plan:
@@ -129,20 +134,21 @@ def ingest(  # noqa: PLR0913, PLR0917 - one for each option
     tool_name: Annotated[str, typer.Option(help="The tool that returned it.")] = "cli",
     tool_call_id: Annotated[
         str | None,
-        typer.Option(help="The call it answers.", show_default="named after the content"),
+        typer.Option(help="The id of the tool call.", show_default="derived from the content"),
     ] = None,
     fork: Annotated[
         str | None,
         typer.Option(
             metavar="ID",
-            help="Of a transcript: the session to add it to if SESSION has another conversation.",
+            help="For a transcript: the id of a fork of SESSION that gets the messages if SESSION "
+            "has a different conversation.",
         ),
     ] = None,
     project: options.Project = None,
     data_dir: options.DataDir = None,
     env_file: options.EnvFile = None,
 ) -> None:
-    """Store a tool result from a file and show its parts, or store a conversation.
+    """Store a tool result and show its parts (texts, images, files), or store a conversation.
 
     FILE holds the result of a tool, or a whole request (toolName, toolCallId, result). FILE.jsonl
     is a transcript of Claude Code or Codex; the session gets the messages that it lacks.
@@ -180,14 +186,15 @@ def tail(
         ),
     ] = None,
     session_option: Annotated[
-        str | None, typer.Option("--session", metavar="SESSION", help="The same, by name.")
+        str | None,
+        typer.Option("--session", metavar="SESSION", help="The session, instead of the argument."),
     ] = None,
     after: Annotated[
         int | None,
         typer.Option(
             min=0,
-            help="Begin behind this seq of the session, or this number of the project; 0 for "
-            "everything there ever was.",
+            help="Start after this number (seq) of the session or, without a session, of the "
+            "project; 0 starts at the first event.",
             show_default="now",
         ),
     ] = None,
@@ -203,7 +210,9 @@ def tail(
     from app.cli.terminal import read_existing_store_settings, resolve_project
 
     if session and session_option:
-        options.reject_options({"--session": session_option}, "is given already, without a name")
+        options.reject_options(
+            {"--session": session_option}, "cannot be combined with the argument SESSION"
+        )
     settings = read_existing_store_settings(data_dir, env_file)
     project_id = resolve_project(settings, project)
     session = session or session_option
@@ -283,7 +292,7 @@ def list_pages(
     modality: Annotated[
         str | None, typer.Option(help="text, image, audio, video or structured.")
     ] = None,
-    limit: Annotated[int, typer.Option(min=1, help="The most pages.")] = 50,
+    limit: Annotated[int, typer.Option(min=1, help="Maximum number of pages.")] = 50,
     as_json: Annotated[
         bool, typer.Option("--json", help="Print each page as a line of JSON.")
     ] = False,
@@ -319,9 +328,9 @@ def download(
     data_dir: options.DataDir = None,
     env_file: options.EnvFile = None,
 ) -> None:
-    """Save a page as a file: its medium, or its text.
+    """Save a page as a file: its image, audio or video, or its text.
 
-    The file behind a URL is fetched once and kept in the store.
+    If the page refers to its content by a URL, the file is fetched once and kept in the store.
     """
     show(
         page_id,

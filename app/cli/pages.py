@@ -28,7 +28,11 @@ DOWNLOADS = Path("~/.pagefault/downloads")
 
 
 def show_page(settings: Settings, project_id: str, page_id: str) -> None:
-    """Print the fields of a page."""
+    """Print the fields of a page as text.
+
+    Raises:
+        PagefaultError: There is no such page.
+    """
 
     async def read() -> str:
         async with open_records(settings) as (records, blobs):
@@ -51,9 +55,16 @@ def download_page(
 ) -> None:
     """Save a page as a file, and print its path.
 
+    Args:
+        settings: The settings of the stores.
+        project_id: The project of the page.
+        page_id: The page.
+        level: The number or name of a level of detail; `None` for the full content.
+        output: The folder of the file; `None` for `DOWNLOADS`.
+
     Raises:
         CommandError: The file cannot be written.
-        PagefaultError: There is no such page, or it has no content at this level.
+        PagefaultError: There is no such page, or it has no content at this level of detail.
     """
     parsed = Level.FULL if level is None else parse_level(level)
     if parsed is None:

@@ -31,6 +31,7 @@ TusVersion = TypeAliasType(
 )
 EXTENSIONS: Final = "creation,expiration,checksum,termination"
 PIECE_TYPE: Final = "application/offset+octet-stream"
+"""The media type of a piece, which is the body of a PATCH request."""
 
 HEADERS: Final = (
     "Tus-Resumable",
@@ -92,13 +93,16 @@ def _find_method(scope: Scope) -> str:
 
 
 async def require_version(request: Request, _: ProjectDep) -> None:
-    """Raise TusVersionError if the request does not name version 1.0.0 of the protocol."""
+    """Raise TusVersionError if the request does not name version 1.0.0 of the protocol.
+
+    `ProjectDep` authenticates the request first, so that a request without a valid key gets a 401.
+    """
     if request.headers.getlist("tus-resumable") != [VERSION]:
         raise TusVersionError
 
 
 async def read_draft(request: Request) -> UploadDraft:
-    """Read the headers of a new upload.
+    """Read the headers of a request that creates an upload.
 
     Raises:
         MalformedRequestError: The length is missing or invalid, or the metadata cannot be read.
@@ -123,11 +127,12 @@ async def read_draft(request: Request) -> UploadDraft:
 
 
 async def read_piece(request: Request) -> UploadPiece:
-    """Read the headers of a piece.
+    """Read the headers of a PATCH request, which has a piece of the file as its body.
 
     Raises:
         UnsupportedMediaError: The Content-Type is not that of a piece.
-        MalformedRequestError: The offset is missing or invalid, or the checksum cannot be verified.
+        MalformedRequestError: The offset is missing or invalid, or the header of the checksum is
+            invalid or names an unsupported algorithm.
     """
     if request.headers.get("content-type", "").strip().lower() != PIECE_TYPE:
         raise UnsupportedMediaError(f"Send a piece with `Content-Type: {PIECE_TYPE}`.")
@@ -212,7 +217,7 @@ def build_state_headers(upload: ResumableUpload) -> dict[str, str]:
 def _check_query(request: Request) -> None:
     """Raise InvalidPayloadError if the query has a parameter of `POST /api/resources`.
 
-    Such a client expects the parameter to have an effect. Other parameters are ignored.
+    A client that sends such a parameter expects it to have an effect. Other parameters are ignored.
     """
     for name in (*_ALIAS_KEYS, _NAME_KEYS[0]):
         value = request.query_params.get(name)

@@ -44,8 +44,8 @@ def collect_seldom() -> None:
     gc.set_threshold(*_COMMAND_THRESHOLDS)
 
 
-def collect_as_usual() -> None:
-    """Collect garbage as often as CPython does by default."""
+def restore_default_gc() -> None:
+    """Collect garbage as often as CPython does by default; the opposite of `collect_seldom`."""
     gc.set_threshold(*_DEFAULT_THRESHOLDS)
 
 

@@ -89,7 +89,7 @@ DEFAULTS = {
         _STORES[1],
     ],
     "doctor": ["the dialect of the history", "that of most messages", "no limit"],
-    "ingest": ["cli", "named after the content", "PAGEFAULT_DEFAULT_PROJECT", *_STORES],
+    "ingest": ["cli", "derived from the content", "PAGEFAULT_DEFAULT_PROJECT", *_STORES],
 }
 
 

@@ -141,7 +141,7 @@ def test_session_may_be_named_by_the_option_that_other_commands_have(service: Li
         ((), "there is no database in"),
         (("no such/name",), "is not a session id"),
         (("--session", "no such/name"), "is not a session id"),
-        (("s", "--session", "s"), "is given already"),
+        (("s", "--session", "s"), "cannot be combined with the argument"),
         (("--after", "-1"), "not in the range"),
     ],
 )

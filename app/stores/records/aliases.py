@@ -24,7 +24,7 @@ from app.stores.records.unit_of_work import Repository
 from pagefault_dialects.model.resource import Resource
 
 _SELECT = scoped_select(
-    aliases, aliases.c.alias, aliases.c.created_at.label("named_at"), *resources.c
+    aliases, aliases.c.alias, aliases.c.created_at.label("alias_created_at"), *resources.c
 ).join_from(aliases, resources)
 _FIND = _SELECT.where(aliases.c.alias == bindparam("alias"))
 _FIND_ALL = _SELECT.where(is_among(aliases.c.alias, "values"))
@@ -51,7 +51,7 @@ class AliasTarget:
 class AliasRecords(Repository):
     """The aliases of one project.
 
-    A transaction that adds an alias locks the row of the resource first.
+    Before a caller adds an alias, it has to lock the row of the resource.
     """
 
     def find(self, alias: str) -> Alias | None:
@@ -78,7 +78,10 @@ class AliasRecords(Repository):
         return AliasTarget(resource_id, now), True
 
     def move(self, alias: str, resource_id: str, *, now: datetime) -> None:
-        """Change the resource of an alias. The caller has locked the row."""
+        """Make an alias name another resource, and set its `created_at` to `now`.
+
+        The caller has locked the row of the alias.
+        """
         self._scope.run(_UPDATE, of_alias=alias, resource_id=resource_id, created_at=now)
 
     def remove(self, alias: str) -> None:
@@ -135,10 +138,11 @@ class AliasRecords(Repository):
     def add_all(self, targets: Mapping[str, AliasTarget]) -> Sequence[str]:
         """Store the aliases that do not exist; return those that exist for another resource."""
         rows = [values_of(target, alias=alias) for alias, target in sorted(targets.items())]
+        # An existing row gets its own alias again, which changes nothing and locks the row.
         self._scope.merge_all(aliases, rows, overwrite("alias"))
         found = self._scope.rows_with(aliases.c.alias, targets)
         return [row.alias for row in found if row.resource_id != targets[row.alias].resource_id]
 
 
 def _alias(row: Row[Any]) -> Alias:
-    return Alias(row.alias, stored_resource(row), row.named_at)
+    return Alias(row.alias, stored_resource(row), row.alias_created_at)

@@ -1,7 +1,9 @@
-"""Answers to the tool calls of a session, which are tool results or messages, by call id.
+"""The answers to the tool calls of a session, by call id. An answer is a tool result or a message.
 
-The answers to calls with the same id are numbered. The id and the number give the key of an answer,
-which is in the column `tool_call_id` (see `app.models.call_ids`).
+Call ids may repeat, because some hosts number their calls from 1 in each turn. So the answers to
+calls with the same id are numbered. The id and the number give the answer key, which is in the
+column `tool_call_id` (see `app.models.call_ids`). If the key is not the id itself, the id is in the
+column `whole_call_id`.
 """
 
 from collections.abc import Sequence
@@ -19,10 +21,10 @@ from app.stores.records.unit_of_work import Repository
 _ANSWERS = ((tool_results, "tool_result_id"), (messages, "message_id"))
 
 
-def _make_lookup(table: AnyTable, key: str) -> Lookup:
-    """Return the lookup of the answers with some keys; `key` is the id column of the table."""
+def _make_lookup(table: AnyTable, id_column: str) -> Lookup:
+    """Return the lookup of the answers in a table by their answer keys."""
     names = ("tool_call_id", "whole_call_id", "seq", "request_digest")
-    columns = (*(table.c[name] for name in names), table.c[key].label("entry_id"))
+    columns = (*(table.c[name] for name in names), table.c[id_column].label("entry_id"))
     answers = scoped_select(table, *columns, by=["session_id"])
     return Lookup(answers.where(is_among(table.c.tool_call_id, "keys")))
 
@@ -36,7 +38,7 @@ _HAS_ANSWER = Lookup(
         for table, _ in _ANSWERS
     )
 )
-_FIND_ANSWERS = {table.name: _make_lookup(table, key) for table, key in _ANSWERS}
+_FIND_ANSWERS = {table.name: _make_lookup(table, id_column) for table, id_column in _ANSWERS}
 # The maximum number of keys in one lookup.
 _AT_ONCE = 32
 # The numbers 1, 2, 4 … that are looked up first. A history has at most 2**24 answers.
@@ -64,9 +66,12 @@ class AnsweredCallRecords(Repository):
         """Return the newest answer to a call id in a session, or `None`, which is usual.
 
         The numbers of answers have no gaps, because a history only grows and is deleted as a whole.
-        So the highest number is found by looking up 1, 2, 4 …, and then numbers in between. Answers
-        in messages with several answers are not found.
+        So the highest number is found by looking up 1, 2, 4 …, and then numbers in between.
+
+        Answers in messages with several answers have no key, so they are not found. Callers that
+        need them search the newest messages.
         """
+        # Answer 1 may be in a message with several answers; then answer 2 has the first key.
         first, second = (call_key(call_id, number) for number in (1, 2))
         rows = self._scope.look_up(_HAS_ANSWER, session_id=session_id, first=first, second=second)
         if not rows[0].is_any:

@@ -52,8 +52,11 @@ _LOCK_SESSION_KEY = scoped_select(sessions, by=["session_id"]).with_for_update(
     read=True, key_share=True
 )
 _LIST = scoped_select(sessions)
+# In an update, a parameter with the name of a column sets the column. So the parameter of the
+# condition has another name.
 _MARK = scoped_update(sessions, by={"session_id": "in_session"})
-_FIND_ENDED = scoped_select(ended_sessions, by=["session_id"])
+# The table has the ids of deleted sessions.
+_FIND_DELETED = scoped_select(ended_sessions, by=["session_id"])
 _REMOVE = [
     scoped_delete(table, by=["session_id"])
     for table in (history_entries, tool_results, messages, interactions, sessions)
@@ -73,7 +76,8 @@ _CALLED_TOOLS = (
 _KINDS: Sequence[EntryKind] = (TOOL_RESULT, PAGE_FAULT, MESSAGE, INTERACTION, ANSWER)
 # The columns of the fields of `HistoryCounts`, in their order.
 _COUNTS = [f"{kind}_count" for kind in _KINDS]
-# By the kind of an entry: takes the number of the entry, and counts the entry.
+# By the kind of an entry: the statement that increments `last_seq` of the session, and the number
+# of its entries of this kind.
 _APPEND = {
     kind: _TAKE_NUMBERS.values({count: sessions.c[count] + bindparam("count")})
     for kind, count in zip(_KINDS, _COUNTS, strict=True)
@@ -101,7 +105,7 @@ class SessionRecords(Repository):
     """The sessions of one project, and the numbers of the writes to each."""
 
     def ensure(self, session_id: str, now: datetime) -> Session:
-        """Return the session, which is created if it does not exist, and lock its row.
+        """Create the session, or set its `updated_at`; lock its row, and return it.
 
         The lock lasts until the transaction ends. Until then, no other transaction changes the
         session.
@@ -113,6 +117,7 @@ class SessionRecords(Repository):
             created_at=now,
             updated_at=now,
             last_seq=0,
+            # Distinguishes this session from deleted sessions with the same id.
             incarnation=new_id(),
         )
         return _read_session(row)
@@ -145,9 +150,10 @@ class SessionRecords(Repository):
         Args:
             session_id: The session.
             kind: The kind of the entry.
-            entry_id: The id of the record.
+            entry_id: The id of the entry's record: of the tool result, the message, etc.
             size_bytes: The size of the record.
-            row: The row of the record, if it is inserted here with the `seq` of the entry.
+            row: The row of the record, to be inserted with the `seq` of the entry; `None` if the
+                caller inserts it.
         """
         entry = {"session_id": session_id, "kind": kind, "entry_id": entry_id}
         rows = [NewRow(history_entries, {**entry, "size_bytes": size_bytes})]
@@ -198,7 +204,7 @@ class SessionRecords(Repository):
         return _read_session(row) if row else None
 
     def mark(self, session_id: str, marks: SessionMarks) -> None:
-        """Replace the marks of a session that the caller has locked."""
+        """Replace the marks (pinned, tags, note) of a session that the caller has locked."""
         self._scope.run(_MARK, in_session=session_id, **_mark_values(marks))
 
     def prevent_deletion(self, session_id: str) -> None:
@@ -226,7 +232,8 @@ class SessionRecords(Repository):
         if session_filter.pinned is not None:
             statement = statement.where(sessions.c.pinned == session_filter.pinned)
         if session_filter.tag is not None:
-            # Tags have no quotes or capital letters, so a quoted tag matches only a whole tag.
+            # The column has a JSON list. A tag in quotes matches only a whole tag, because tags
+            # have no quotes. They have no capital letters either, whose case SQLite would ignore.
             statement = statement.where(
                 sessions.c.tags.contains(json_text(session_filter.tag), autoescape=True)
             )
@@ -257,11 +264,11 @@ class SessionRecords(Repository):
 
     def last_seq_of_deleted(self, session_id: str) -> int:
         """Return the highest `seq` of deleted sessions with this id, 0 if there was none."""
-        row = self._scope.first(_FIND_ENDED, session_id=session_id)
+        row = self._scope.first(_FIND_DELETED, session_id=session_id)
         return row.last_seq if row else 0
 
     def remove(self, session_id: str) -> None:
-        """Remove a session that the caller has locked, with its history and all records in it.
+        """Delete a session that the caller has locked, with its history and all records in it.
 
         The caller removes the pages and the links to resources first. The `seq` of the deletion is
         stored: see `last_seq_of_deleted`.

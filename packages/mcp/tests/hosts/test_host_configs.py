@@ -202,7 +202,7 @@ def test_file_that_was_changed_since_is_not_undone(
     changed = config.read_text().replace("dark", "light")
     config.write_text(changed)
     assert run(config, undo=True) == 2
-    assert "changed since" in capsys.readouterr().err
+    assert "the file was edited after" in capsys.readouterr().err
     assert config.read_text() == changed
 
 
@@ -235,7 +235,7 @@ def test_file_that_was_given_back_by_hand_and_edited_is_kept_as_it_is_then(
     edited = CLAUDE.replace("dark", "light")
     config.write_text(edited)
     assert run(config) == 0
-    assert f"{BACKUP} has it as it was\n" in capsys.readouterr().out
+    assert f"changed; the original is in {BACKUP}\n" in capsys.readouterr().out
     assert config.with_name(BACKUP).read_text() == edited
     assert run(config, undo=True) == 0
     assert config.read_text() == edited
@@ -259,7 +259,8 @@ def test_backup_of_the_first_time_stays_when_servers_are_added(
     capsys.readouterr()
     assert run(config) == 0
     output = capsys.readouterr().out
-    assert output == f"{config}: changed; {BACKUP} has it as it was before the first change\n"
+    saved = "the file from before the first change"
+    assert output == f"{config}: changed; {saved} is in {BACKUP}\n"
     assert config.with_name(BACKUP).read_text() == CLAUDE
 
 

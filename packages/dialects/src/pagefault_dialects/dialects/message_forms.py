@@ -1,36 +1,48 @@
-"""Types for the tables of a dialect: forms of messages, of blocks, and of bodies with messages.
+"""Types that describe the JSON of a dialect: its messages, their blocks, and bodies with messages.
 
-The functions in a form get objects without members that are `null`.
+A dialect is the format of a provider or a library. Each module of a dialect lists its forms in
+`DialectTables`. The functions `accepts`, and `read` of messages and blocks, get objects without the
+members that are `null`. Other functions get values as they were sent.
 """
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
-from pagefault_dialects.dialects.foreign_message import Dialect as Target
-from pagefault_dialects.dialects.foreign_message import ForeignMessage
+from pagefault_dialects.dialects.foreign_message import Dialect, ForeignMessage
 from pagefault_dialects.dialects.mark_index import Mark
 from pagefault_dialects.json.values import JsonObject, JsonValue
 
 
 class InnerReader(Protocol):
-    """Reads values inside a message, which may be of any dialect, since hosts mix dialects."""
+    """Reads the values inside a message.
+
+    A value may be of another dialect than its message, because some hosts mix dialects.
+    """
 
     def read_message(self, value: JsonValue, pointer: str) -> list[ForeignMessage]:
         """Return the messages in a value.
 
-        For a value without messages, return one `ForeignMessage` without a `message`.
+        If the value is no message, return a `ForeignMessage` whose `message` is `None`.
         """
         ...
 
     def read_role_message(
-        self, value: JsonObject, pointer: str, dialect: Target | None = None
+        self, value: JsonObject, pointer: str, dialect: Dialect | None = None
     ) -> ForeignMessage:
-        """Return a message with a `role`, and with blocks under `content` or `parts`."""
+        """Convert an object with a `role`, and with content under `content` or `parts`.
+
+        Args:
+            value: The object.
+            pointer: The pointer to the object.
+            dialect: The dialect of the message; `None` if its blocks determine it.
+        """
         ...
 
     def read_blocks(self, content: JsonValue, pointer: str) -> Iterable[tuple[str, JsonValue]]:
-        """Yield the blocks of a content in common form, each with its pointer.
+        """Convert content to blocks in common form (see `foreign_message`).
+
+        Yield each block after the pointer to its source.
 
         Args:
             content: A text, a block, or a list of both.
@@ -46,10 +58,10 @@ def accept_all(_: JsonObject) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class MessageForm:
-    """The form of a message, or of an object that contains one or several messages."""
+    """A kind of object that is a message or contains messages: how to recognize and convert it."""
 
     marks: tuple[Mark, ...]
-    """The members, or values of members, by which the object is found."""
+    """The members, or values of members, by which such an object is recognized."""
     read: Callable[[JsonObject, str, InnerReader], Iterable[ForeignMessage]]
     """Returns the messages of an object, given its pointer; nothing if it is of another dialect."""
     accepts: Callable[[JsonObject], bool] = accept_all
@@ -63,10 +75,10 @@ class MessageForm:
 
 @dataclass(frozen=True, slots=True)
 class MessageBlock:
-    """The form of a block of a message."""
+    """A kind of block in messages: how to recognize and convert it."""
 
     marks: tuple[Mark, ...]
-    """The members, or values of members, by which the block is found."""
+    """The members, or values of members, by which such a block is recognized."""
     read: Callable[[JsonObject], Sequence[JsonValue] | None] | None = None
     """Converts a block to blocks in common form; returns `None` for a block of another dialect.
     Without a function, the block is in common form."""
@@ -78,11 +90,14 @@ class MessageBlock:
 
 @dataclass(frozen=True, slots=True)
 class ConversationForm:
-    """The form of a body that contains messages."""
+    """A kind of body that contains messages: how to recognize and read it.
+
+    A body is a request, a response, a list of messages, or the lines of a transcript.
+    """
 
     marks: tuple[Mark, ...]
-    """The members, or values of members, by which the body is found: those of an object, or of the
-    first object in a list."""
+    """The members, or values of members, by which such a body is recognized: those of an object,
+    or of the first object in a list."""
     read: Callable[[JsonValue], Iterable[tuple[str, JsonValue]]]
     """Returns the messages, each with its pointer in the body."""
     accepts: Callable[[JsonObject], bool] = accept_all
@@ -92,8 +107,10 @@ class ConversationForm:
     is_response: bool = False
     """True if the messages continue a conversation, and are not the whole of it."""
     is_skipped: Callable[[JsonObject], bool] | None = None
-    """Returns whether an item of the list is no message; such items are only counted."""
+    """Returns whether an item of the list is no message. `ConversationReading.passed_over` has the
+    number of such items."""
     prompt: Callable[[JsonValue], JsonObject] | None = None
-    """Returns system prompt, tools and model by their names in requests, if the body has others."""
+    """Returns the system prompt, the tools and the model under names that members of requests have.
+    Needed if the body has them in other places or under other names."""
     message_dialect: str | None = None
     """The dialect of the messages, if it is not that of the body."""

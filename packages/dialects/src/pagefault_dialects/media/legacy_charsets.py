@@ -125,7 +125,7 @@ class TextDecoder:
         self._ascii_before: bytes | None = b""
         self.encoding = UTF_8
         """The current encoding, by its name in `codecs`."""
-        self.is_final = False
+        self.is_encoding_fixed = False
         """True once `encoding` cannot change any more."""
 
     def decode(self, data: bytes, *, final: bool = False) -> str:
@@ -137,8 +137,10 @@ class TextDecoder:
         """
         if self._decoder is None:
             self.encoding = text_encoding(data[:4])
-            self.is_final = self.encoding != UTF_8
-            self._decoder = text_decoder(self.encoding, "replace" if self.is_final else "strict")
+            self.is_encoding_fixed = self.encoding != UTF_8
+            self._decoder = text_decoder(
+                self.encoding, "replace" if self.is_encoding_fixed else "strict"
+            )
             if data.startswith(codecs.BOM_UTF8):
                 self._ascii_before = None
         try:
@@ -155,7 +157,7 @@ class TextDecoder:
         found = None
         if self._ascii_before is not None and not _is_unicode(rest.decode("utf-8", "replace")):
             found = _choose_encoding(self._ascii_before + rest, self._declared_charset_name)
-        self.encoding, self.is_final = found or UTF_8, True
+        self.encoding, self.is_encoding_fixed = found or UTF_8, True
         # `UTF_8` skips a byte order mark, which only the first bytes have.
         unicode = UTF_8 if rest.startswith(codecs.BOM_UTF8) else "utf-8"
         self._decoder = text_decoder(found or unicode)

@@ -27,10 +27,10 @@ TAIL_BYTES = 1 << 14
 
 # Enough for the signatures of archives, images and the like.
 _SNIFFED_BYTES = 512
-# So many characters of base64 in a row are no word and no number: they are the end of base64 whose
-# beginning was left out.
+# A run of this length is not a word or a number: it is the end of base64 whose beginning was left
+# out.
 _CUT_BASE64 = re.compile(r"[A-Za-z0-9+/=_-]{128,}+")
-# The length of the byte order mark, which is also the width of characters.
+# The length of the byte order mark in bytes, which is also the size of a code unit.
 _MARK_BYTES = {"utf-16": 2, "utf-32": 4}
 # A character of UTF-8 has at most so many bytes after its first byte.
 _MAX_PARTIAL_BYTES = 3
@@ -43,21 +43,25 @@ class FileText:
     text: str
     """The whole text, or its beginning."""
     charset: str = ""
-    """The legacy charset of the file; empty for UTF-8 and UTF-16."""
+    """The legacy charset of the file; empty for UTF-8, UTF-16 and UTF-32."""
     tail: str = ""
     """The end of a long text."""
     left_out: str = ""
     """The amount of text between beginning and end, such as `900 characters`; empty for a whole
     text."""
     base64_runs: int = 0
-    """The number of files in base64 that were replaced by marks."""
+    """The number of files in base64 that were replaced by placeholders, such as
+    `[base64 of image/png left out]`."""
 
     def abridge(self, reading_call: str) -> str:
-        """Return the text; of a long text, its beginning and end around a line about the rest.
+        """Return the text.
+
+        A long text is returned as its beginning, a line with the amount that is left out, and its
+        end.
 
         Args:
-            reading_call: The call of a tool that returns the whole text, for the line; empty if
-                there is none.
+            reading_call: The call of a tool that returns the whole text. The line names this call.
+                Empty if there is none.
         """
         if not self.left_out:
             return self.text
@@ -101,14 +105,16 @@ def read_file_ends(
         return None
     encoding = decoder.encoding
     if is_wide(encoding):
-        # The decoder needs the byte order mark, which only the beginning has. Partial bytes before
-        # the first whole character are skipped.
-        width = _MARK_BYTES[encoding]
-        last = text_decoder(encoding).decode(head[:width] + tail[len(tail) % width :], final=True)
-    elif decoder.is_final:
+        # The decoder needs the byte order mark, which only the beginning has. The tail may begin in
+        # the middle of a code unit, whose other bytes are skipped.
+        unit_bytes = _MARK_BYTES[encoding]
+        whole_units = tail[len(tail) % unit_bytes :]
+        last = text_decoder(encoding).decode(head[:unit_bytes] + whole_units, final=True)
+    elif decoder.is_encoding_fixed:
         last = text_decoder(encoding).decode(tail, final=True)
     else:
-        # ASCII at the beginning does not decide between UTF-8 and the legacy charsets.
+        # ASCII at the beginning does not decide between UTF-8 and the legacy charsets. Other
+        # characters have shown that the file is UTF-8, so its declared charset is ignored.
         tail_decoder = TextDecoder(declared_type if first.isascii() else None)
         last = tail_decoder.decode(_skip_partial_character(tail), final=True)
         encoding = tail_decoder.encoding if first.isascii() else encoding
@@ -144,11 +150,11 @@ def _skip_partial_character(data: bytes) -> bytes:
 
 
 def _replace_base64(text: str) -> tuple[str, int]:
-    """Return a text with a mark in place of each file in base64, and the number of marks."""
+    """Return a text with placeholders for the files in base64, and the number of these files."""
     pieces: list[str] = []
     end = count = 0
     for run in find_runs(text, 0, len(text)):
-        mark = f"[base64 of {sniff(run.data[:_SNIFFED_BYTES]) or 'a file'} left out]"
-        pieces += text[end : run.start], mark
+        placeholder = f"[base64 of {sniff(run.data[:_SNIFFED_BYTES]) or 'a file'} left out]"
+        pieces += text[end : run.start], placeholder
         end, count = run.end, count + 1
     return "".join([*pieces, text[end:]]), count

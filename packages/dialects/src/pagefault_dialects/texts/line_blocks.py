@@ -155,7 +155,7 @@ class LineIndexer:
     def feed(self, chunk: bytes) -> None:
         """Read the next bytes. The first chunk needs four bytes, unless the text is shorter."""
         # Once the encoding is known, line ends are counted in the bytes, without decoding.
-        text = "" if self._counts_bytes and self._decoder.is_final else self._decode(chunk)
+        text = "" if self._counts_bytes and self._decoder.is_encoding_fixed else self._decode(chunk)
         if not self._counts_bytes:
             self._count(text.encode())
             return

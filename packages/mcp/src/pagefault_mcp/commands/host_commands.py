@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from app.cli import options as common
-from app.server.process import collect_as_usual, release_freed_memory
+from app.server.process import release_freed_memory, restore_default_gc
 from pagefault_dialects.model.render_options import RenderOptions, find_changed_options
 from pagefault_mcp.commands import host_options as options
 
@@ -405,5 +405,5 @@ def serve_proxies(
     report_ready = detach(failed=EXIT_CANNOT_START)
     from pagefault_mcp.server.serve_proxies import serve_proxies
 
-    collect_as_usual()
+    restore_default_gc()
     serve_proxies(folder, data_dir, env_file, project, report_ready)

@@ -7,10 +7,9 @@ Claude Desktop and Cursor have their servers under `mcpServers`, VS Code under `
 settings under `mcp`. Comments, order, white space and the other members of the file are preserved,
 character for character.
 
-`--dry-run` prints the changes without secrets. Any value of a server may be a secret: an argument,
-a URL with a password or a key in its path, a server that is commented out. So words are printed
-only if they belong to the proxy's own command, or match one of the patterns below. All other words
-are masked.
+`--dry-run` prints the changes without secrets. Any text in the file may be a secret: an argument,
+a URL with a password or a key in its path, even a comment. So words are printed only if they belong
+to the proxy's own command, or match one of the patterns below. All other words are masked.
 """
 
 import json
@@ -27,7 +26,7 @@ from pathlib import Path
 from typing import TypeAlias
 
 from pagefault_mcp.errors import one_line
-from pagefault_mcp.hosts.host_servers import URLS, ConfigError, HostServer, read_servers
+from pagefault_mcp.hosts.host_servers import URL_KEYS, ConfigError, HostServer, read_servers
 from pagefault_mcp.messages.json_spans import Span
 
 _MASK = "•••"
@@ -75,7 +74,9 @@ def _describe_server(server: HostServer) -> Iterator[str]:
         members["command"] = command if server.is_behind_proxy else _mask_command(command)
         members["args"] = list(_describe_arguments(server, command))
     else:
-        members = {key: _mask_url(str(server.values[key])) for key in URLS if key in server.values}
+        members = {
+            key: _mask_url(str(server.values[key])) for key in URL_KEYS if key in server.values
+        }
         headers = server.values.get("headers")
         if isinstance(headers, dict):
             members["headers"] = {_mask_unless_match(_HEADER_NAME, name): _MASK for name in headers}
@@ -145,7 +146,7 @@ def _mask_unless_match(pattern: re.Pattern[str], word: str, *allowed: str) -> st
 
 _BACKUP_SUFFIX = ".before-pagefault"
 # The members that say how to run or reach a server. The proxy's command replaces them.
-_REPLACED_MEMBERS = frozenset({*URLS, "headers", "command", "args"})
+_REPLACED_MEMBERS = frozenset({*URL_KEYS, "headers", "command", "args"})
 _Edit: TypeAlias = tuple[Span, bytes]
 """A range of the text, and the bytes that replace it."""
 
@@ -163,7 +164,7 @@ class Wrapping:
         """Return a configuration with every server behind the proxy.
 
         Servers that already are behind the proxy are not changed. One of the new proxies offers the
-        memory's tools, unless another server of the file already offers them.
+        tools of Pagefault itself, unless another server of the file already offers them.
 
         Raises:
             ConfigError: The text is not the configuration of a host.
@@ -192,8 +193,8 @@ class Wrapping:
         Args:
             text: The configuration.
             server: The server.
-            replaces_all: Replace the whole object of a server at a URL. Earlier versions of this
-                command did so; `--undo` also restores their files.
+            replaces_all: Replace the whole object of a server that has a URL, as earlier versions
+                of this command did. `--undo` needs it for files that they have changed.
         """
         values = server.values
         if values.get("command") is None:
@@ -234,7 +235,7 @@ class Wrapping:
         for member in removed:
             end, suffix = member.value.end, text[member.value.end : member.end + 1].lstrip()
             if suffix.startswith(b","):
-                # Some hosts accept a comma after the last member, so this may be the last one.
+                # The member may be the last one even so: some hosts accept a comma after it.
                 end = text.index(b",", end) + 1
             elif member is not server.members[-1]:
                 end = member.end + 1
@@ -318,14 +319,14 @@ def rewrite(path: Path, wrapping: Wrapping, *, undo: bool, dry_run: bool) -> Non
         except OSError as exc:
             raise ConfigError(f"cannot change {path}: {exc.strerror}") from exc
         if undo:
-            report = f"{path}: as it was\n"
+            report = f"{path}: restored\n"
         else:
-            when = " before the first change" if keeps_backup else ""
-            report = f"{path}: changed; {backup.name} has it as it was{when}\n"
+            saved = "the file from before the first change" if keeps_backup else "the original"
+            report = f"{path}: changed; {saved} is in {backup.name}\n"
     if not undo:
         report += "".join(_describe_skipped(before))
-    # The file has been changed, so a character that the terminal cannot show is replaced, and does
-    # not fail the command.
+    # Characters that the terminal cannot show are replaced: after an error here, the command would
+    # fail, although the file was changed.
     encoding = sys.stdout.encoding
     sys.stdout.write(report.encode(encoding, "replace").decode(encoding))
 
@@ -340,7 +341,7 @@ def _describe_skipped(text: bytes) -> Iterator[str]:
 def _is_current_backup(backup: bytes, now: bytes) -> bool:
     """Return whether a backup is the file as it was before this command first changed it.
 
-    If no server of the backup is behind a proxy in the file, the user has restored the file by
+    If none of the servers in the backup is behind a proxy now, the user has restored the file by
     hand. Then the next change needs a new backup.
 
     Args:
@@ -368,7 +369,7 @@ def _undo_edits(now: bytes, backup: Path) -> bytes:
         ConfigError: There is no backup, or the user has changed the file since.
     """
     if not backup.exists():
-        raise ConfigError(f"there is no {backup.name}: this file was not changed here")
+        raise ConfigError(f"there is no {backup.name}: `pagefault proxy` has not changed this file")
     before = backup.read_bytes()
     # The servers of the backup are put behind proxies with the same options as in the present file.
     # If the result equals the present file, the user has changed nothing.
@@ -383,8 +384,8 @@ def _undo_edits(now: bytes, backup: Path) -> bytes:
         if _apply_edits(before, edits) == now:
             return before
     raise ConfigError(
-        f"it was changed since. {backup.name} has it as it was before the first change: "
-        "compare the two, and copy back what you want"
+        "the file was edited after `pagefault proxy` had changed it. The original is in "
+        f"{backup.name}: compare the two, and copy back what you want"
     )
 
 

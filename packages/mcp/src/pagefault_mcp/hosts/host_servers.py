@@ -21,7 +21,7 @@ from pagefault_mcp.service_client.running_service import parse_header, parse_url
 _COMMENT = re.compile(rb'"(?:[^"\\]|\\.)*+"?|//[^\n]*+|/\*.*?(?:\*/|\Z)', re.DOTALL)
 _TRAILING_COMMA = re.compile(rb'"(?:[^"\\]|\\.)*+"?|,(?=\s*+[}\]])', re.DOTALL)
 
-URLS = ("httpUrl", "serverUrl", "url")
+URL_KEYS = ("httpUrl", "serverUrl", "url")
 """The members that may have the URL of a server: for Gemini, for Windsurf, and for other hosts."""
 # If a server has one of these members, the host itself logs in at its URL.
 _LOGIN_MEMBERS = frozenset({"auth", "oauth", "headersHelper"})
@@ -72,7 +72,7 @@ class HostServer:
     @property
     def url(self) -> str | None:
         """The URL of the server; `None` for a server that a command runs."""
-        urls = (self.values[key] for key in URLS if key in self.values)
+        urls = (self.values[key] for key in URL_KEYS if key in self.values)
         return next((item for item in urls if isinstance(item, str)), None)
 
     @property

@@ -1,7 +1,7 @@
 """Copies of stored files on disk, for tools of MCP servers that take the path of a file.
 
-If an argument of a call is the handle of a stored file, the proxy writes a copy of the file and
-replaces the handle by the path of the copy.
+A stored file is a resource of the service. If an argument of a call is the handle of a resource
+(`@blob:…`), the proxy writes a copy of the file and replaces the handle by the path of the copy.
 """
 
 import os
@@ -15,7 +15,7 @@ from typing import BinaryIO
 from pagefault_dialects.media.file_names import extension_for, safe_file_name
 
 LARGEST_TOOL_FILE_BYTES = 64 * 1024 * 1024
-"""The size of the largest file that is copied."""
+"""The size of the largest file that is copied; `ServiceStore` checks it before the download."""
 
 
 @dataclass(slots=True, eq=False)
@@ -23,9 +23,9 @@ class ToolFiles:
     """A folder of copies for tools. A copy is removed when all servers that use it have exited."""
 
     folder: Path
-    """The folder. If it is missing, it is created so that only its user can access it."""
+    """The folder. If it is missing, it is created with access for the current user only."""
     _copies: dict[str, Path] = field(default_factory=dict)
-    """The paths of the copies, by the ids of their resources."""
+    """The paths of the copies, by resource id."""
     _servers: dict[str, set[object]] = field(default_factory=dict)
     """The servers whose tools use a copy, by the id of its resource."""
     _lock: Lock = field(default_factory=Lock)
@@ -54,8 +54,8 @@ class ToolFiles:
         Raises:
             OSError: The copy cannot be written.
         """
-        suffix = safe_file_name(filename) or f"file{extension_for(mime_type) or ''}"
-        name = safe_file_name(f"{resource_id[:8]}-{suffix}") or resource_id
+        original_name = safe_file_name(filename) or f"file{extension_for(mime_type) or ''}"
+        name = safe_file_name(f"{resource_id[:8]}-{original_name}") or resource_id
         with self._lock:
             path = self._copies.get(resource_id)
             if path is None or not path.is_file():
