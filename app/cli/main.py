@@ -1,7 +1,8 @@
 """The `pagefault` command: it loads its subcommands, and prints their errors.
 
-`app.cli.commands` and the packages declare commands, their options and their help. A command
-imports its implementation when it runs: loading the whole service takes longer than most commands.
+`app.cli.commands` and the packages of features (`pagefault_mcp`, `pagefault_bundles`,
+`pagefault_doctor`) declare commands, their options and their help. A command imports its
+implementation when it runs: loading the whole service takes longer than most commands.
 """
 
 import os
@@ -27,13 +28,14 @@ class _Commands(TyperGroup):
         """Return the names of all commands."""
         return list(find_commands())
 
-    def get_command(self, _: object, name: str) -> Any:  # noqa: ANN401 - Typer names no class
+    def get_command(self, _: object, name: str) -> Any:  # noqa: ANN401 - Typer's class is private
         """Return a command, or `None` if no command has this name."""
         if name not in self.commands:
-            app_names = find_commands()
+            # The Typer applications as `module:object`, by the names of the commands.
+            paths = find_commands()
             # For an unknown name, all commands are loaded, so that Typer can suggest similar names.
-            for app_name in [app_names[name]] if name in app_names else set(app_names.values()):
-                group = get_group(resolve_name(app_name))
+            for path in [paths[name]] if name in paths else set(paths.values()):
+                group = get_group(resolve_name(path))
                 if group.name:
                     self.add_command(group)
                 else:
@@ -52,13 +54,16 @@ cli = typer.Typer(
 
 def main() -> None:
     """Run the command line. An expected error is printed as one sentence and ends with status 1."""
+    # Importing a command creates many objects, but hardly any garbage.
     collect_seldom()
     _open_closed_streams()
     # If click and Rich are installed, httpx imports its own command line, which takes 6 MiB in each
-    # proxy that a host starts. With `None`, this import fails, and httpx works without it.
+    # `pagefault proxy` that an MCP host starts. With `None`, this import fails, and httpx works
+    # without it.
     sys.modules.setdefault("httpx._main", None)  # type: ignore[arg-type]
     # Commands accept JSON with the same depth as the server.
     accept_deep_json()
+    # Errors are JSON log lines too, but the results of commands stay as they are.
     if is_json_only():
         from app.telemetry.logs import configure_process_logging
 
@@ -85,7 +90,7 @@ def main() -> None:
 def _open_closed_streams() -> None:
     """Open each closed standard stream again, on the null device.
 
-    Otherwise the next file that is opened could become standard output, which a host reads.
+    Otherwise the next file that is opened could become standard output, which an MCP host reads.
     """
     for number in range(3):
         try:
@@ -101,8 +106,8 @@ def _open_closed_streams() -> None:
 def _end(status: int) -> NoReturn:
     """End the process without finalizing the interpreter.
 
-    Finalization would wait for a thread that reads from a host, which may take forever. Also, a
-    thread of the object store's client may abort the process with an error status then.
+    Finalization would wait for a thread that reads from an MCP host, which may take forever. Also,
+    a thread of the object store's client may abort the process with an error status then.
     """
     with suppress(OSError):
         sys.stdout.flush()

@@ -45,7 +45,7 @@ def tail_events(
     after: int | None,
     as_json: bool,
 ) -> None:
-    """Print new events until interrupted."""
+    """Print the events after the position `after`, by default only new ones, until interrupted."""
     check_session(session, "SESSION")
     try:
         anyio.run(_print_events, settings, project_id, session, after, as_json)
@@ -58,7 +58,7 @@ async def _print_events(
 ) -> None:
     caller = Caller(project_id, is_operator=True)
     async with _open_event_streams(settings) as services:
-        formatter = _LineFormatter(services, project_id, needs_key=settings.auth != "none")
+        formatter = _LineFormatter(services, project_id, signs_links=settings.auth != "none")
         if ERR.is_terminal:
             scope = f"session {session_id}" if session_id else f"project {project_id}"
             print_line(f"Listening to {scope}; Ctrl-C ends it.", to=ERR)
@@ -85,7 +85,7 @@ class _LineFormatter:
 
     services: Services
     project_id: str
-    needs_key: bool
+    signs_links: bool
 
     def format(self, item: EventItem) -> list[str]:
         """Return the line of an event, and a line for each medium in the event."""
@@ -93,8 +93,10 @@ class _LineFormatter:
         if item.type == "reset":
             return [f"… events before {data['position']} are no longer stored; new events follow"]
         entry = f"{data['sessionId']}#{data['seq']}" if data["sessionId"] else "-"
+        # The events without a formatter of their own are those of changed pages.
         text = _FORMATTER_BY_TYPE.get(item.type, _format_page)(data)
         line = f"{data['createdAt'][:19]}Z  {entry}  {item.type}  {text}"
+        # `sanitized` is the stored tool result, with references in place of media.
         resources = data["sanitized"]["resources"] if "sanitized" in data else []
         return [to_one_line(value) for value in (line, *map(self._format_medium, resources))]
 
@@ -102,7 +104,7 @@ class _LineFormatter:
         """Return a line with the type, size, name and link of a medium."""
         resource_id = descriptor["uri"].partition(":")[2]
         url = f"{self.services[PublishedContent].base_url}/api/resources/{resource_id}/content"
-        if self.needs_key:
+        if self.signs_links:
             expires_at = link_expiry(utc_now(), _LINK_SECONDS)
             grant = LinkGrant(self.project_id, resource_id, "inline", None, expires_at)
             base_url = self.services[PublishedContent].content_base_url
@@ -162,9 +164,10 @@ def _format_first_text(value: object) -> str:
 
 @asynccontextmanager
 async def _open_event_streams(settings: Settings) -> AsyncIterator[Services]:
-    """Open the database and the event streams, as `open_stores` and `open_services` do.
+    """Open only what event streams need.
 
-    The blob store is not checked, because lines only have links to media.
+    Unlike `app.wiring.open_stores.open_stores`, this does not check the blob store, because lines
+    only have links to media.
     """
     async with open_checked_database(settings) as engines, open_broker(settings, engines) as broker:
         blobs = open_blob_store(settings.blobs, settings.data_dir)

@@ -19,21 +19,21 @@ from starlette.requests import HTTPConnection, Request
 from starlette.responses import HTMLResponse, Response
 
 from app.http.conditions import prefers_media_type
-from app.http.problem_pages import INTRODUCTION, get_narrower_codes, list_problem_types
+from app.http.problem_pages import INTRODUCTION, get_subcodes, list_problem_types
 
 CONTENT_HOST_STATE_KEY = "on_content_url"
-"""The key in `scope["state"]` that marks requests to the content host. The 404 of such a request
-must not link to the viewer."""
+"""The key in `scope["state"]` that marks requests to the content host, which serves only the bytes
+of resources. A 404 of that host must not link to the viewer, which it does not serve."""
 
 _METHODS = ("get", "head", "post", "put", "patch", "delete", "options")
-_API_STYLE = (
+_API_PAGE_STYLE = (
     "body{font:16px/1.5 system-ui,sans-serif;max-width:60rem;margin:2rem auto;padding:0 1rem}"
     "h3{font:600 1rem ui-monospace,monospace;border-top:1px solid #ccc;padding-top:1rem}"
     "p{white-space:pre-line}pre{overflow:auto;background:#f4f4f4;padding:1rem}"
     "@media(prefers-color-scheme:dark){body{background:#111;color:#ddd}a{color:#8bf}"
     "pre{background:#222}}"
 )
-_PAGE_STYLE = (
+_VIEWER_STYLE = (
     # The colours and the header of the viewer (web/src/styles).
     ":root{color-scheme:light dark;--line:light-dark(#d5d9e0,#323843)}"
     "body{margin:0;font:15px/1.5 system-ui,-apple-system,'Segoe UI',Roboto,sans-serif;"
@@ -48,7 +48,7 @@ _VIEWS = ("Sessions", "Search", "Compare", "Doctor", "Pages", "Upload")
 _NOT_FOUND_PAGE = (
     '<!doctype html><html lang="en"><meta charset="utf-8">'
     '<meta name="viewport" content="width=device-width"><title>Nothing here · Pagefault</title>'
-    f'<style>{_PAGE_STYLE}</style><header><b>Pagefault</b><nav aria-label="Views">'
+    f'<style>{_VIEWER_STYLE}</style><header><b>Pagefault</b><nav aria-label="Views">'
     + "".join(f'<a href="/{name.lower()}">{name}</a>' for name in _VIEWS)
     + "</nav></header><main><h1>There is nothing at this address</h1>"
     "<p>This is Pagefault, the media memory of AI agents. No page and no route of its API has "
@@ -70,7 +70,7 @@ def _build_headers(style: str) -> dict[str, str]:
 
 
 _NOT_FOUND_HEADERS = {
-    **_build_headers(_PAGE_STYLE),
+    **_build_headers(_VIEWER_STYLE),
     "X-Frame-Options": "DENY",
     "Cross-Origin-Resource-Policy": "same-origin",
     "Cache-Control": "no-store",
@@ -104,21 +104,21 @@ async def get_problems_page(_: Request) -> Response:
         f"<p>{html.escape(kind.meaning)}</p>"
         + "".join(
             f"<p><code>{code}</code>: {html.escape(meaning)}</p>"
-            for code, meaning in get_narrower_codes(kind.code).items()
+            for code, meaning in get_subcodes(kind.code).items()
         )
         for kind in list_problem_types()
     )
     return HTMLResponse(
         '<!doctype html><html lang="en"><meta charset="utf-8"><title>Errors</title>'
-        f"<style>{_PAGE_STYLE}</style>"
+        f"<style>{_VIEWER_STYLE}</style>"
         f"<h1>Errors</h1><p>{html.escape(INTRODUCTION)}</p>{sections}</html>",
-        headers=_build_headers(_PAGE_STYLE),
+        headers=_build_headers(_VIEWER_STYLE),
     )
 
 
 async def get_api_page(request: Request) -> Response:
     """Return the page that lists the routes of the application."""
-    return HTMLResponse(_format_api_page(request.app), headers=_build_headers(_API_STYLE))
+    return HTMLResponse(_format_api_page(request.app), headers=_build_headers(_API_PAGE_STYLE))
 
 
 @cache
@@ -128,7 +128,7 @@ def _format_api_page(app: FastAPI) -> str:
     title = html.escape(document["info"]["title"])
     return (
         f'<!doctype html><html lang="en"><meta charset="utf-8"><meta name="viewport" '
-        f'content="width=device-width"><title>API · {title}</title><style>{_API_STYLE}</style>'
+        f'content="width=device-width"><title>API · {title}</title><style>{_API_PAGE_STYLE}</style>'
         f"<h1>{title}</h1><p>{html.escape(document['info'].get('description', ''))}</p>"
         '<p>For programs: <a href="/openapi.json">openapi.json</a>. '
         '<a href="/docs/errors">Errors</a> have a page of their own.</p>'
@@ -154,7 +154,7 @@ def _format_operation(method: str, path: str, operation: Mapping[str, Any]) -> s
         _format_items("Parameters", map(_format_parameter, operation.get("parameters", ()))),
         _format_items("Body", _format_contents(operation.get("requestBody", {}))),
         _format_items(
-            "Answers",
+            "Responses",
             map(_format_response, operation["responses"], operation["responses"].values()),
         ),
     ]

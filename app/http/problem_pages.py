@@ -75,7 +75,7 @@ raised code has a sentence here.
 """
 
 
-def get_narrower_codes(type_code: str) -> Mapping[str, str]:
+def get_subcodes(type_code: str) -> Mapping[str, str]:
     """Return the narrower codes of a problem type, with a sentence on each; may be empty."""
     return PROBLEM_SUBCODES.get(type_code, {})
 
@@ -104,7 +104,7 @@ def format_errors_markdown() -> str:
 
 
 def _format_codes(kind: ProblemType) -> str:
-    lines = [f"- `{code}`: {meaning}\n" for code, meaning in get_narrower_codes(kind.code).items()]
+    lines = [f"- `{code}`: {meaning}\n" for code, meaning in get_subcodes(kind.code).items()]
     return "".join(["\n", *lines]) if lines else ""
 
 

@@ -204,5 +204,5 @@ def _make_fault(pointer: str, detail: str) -> Fault:
 
 def _get_key(unit: Unit) -> tuple[str, str | bytes]:
     """Return the key by which a sent unit is found among the stored units."""
-    # An answer matches any other answer to the same call.
-    return unit.kind, unit.call_id if unit.kind == "answer" else unit.digest
+    # A result matches any other result of the same call.
+    return unit.kind, unit.call_id if unit.kind == "result" else unit.digest

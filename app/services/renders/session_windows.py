@@ -350,7 +350,7 @@ class SessionWindows:
 
         def find_fold(unit: UnitOfWork) -> int:
             find_start = partial(
-                unit[HistorySizes].start_of_newest,
+                unit[HistorySizes].find_seq_before_newest,
                 request.session_id,
                 after_seq=request.fold_seq,
                 to=request.up_to,

@@ -1,4 +1,4 @@
-"""The sizes of the entries of a session, without their records."""
+"""Sums of the sizes of history entries, without reading the records that they refer to."""
 
 from sqlalchemy import BigInteger, bindparam, func
 
@@ -23,16 +23,18 @@ _NEWEST = (
 class HistorySizes(Repository):
     """The sizes of the entries of one project's sessions."""
 
-    def start_of_newest(
+    def find_seq_before_newest(
         self, session_id: str, *, after_seq: int, to: int | None, max_bytes: int
     ) -> int:
-        """Return the `seq` after which the newest entries have at most `max_bytes`.
+        """Return the `seq` of the entry before the newest entries, which have at most `max_bytes`.
+
+        There are as many newest entries as possible.
 
         Args:
             session_id: The session.
             after_seq: The smallest possible result.
             to: The last entry; by default the last of the session.
-            max_bytes: The maximum size of the records of the entries.
+            max_bytes: The maximum of the summed sizes of the newest entries.
         """
         while rows := self._scope.all(_NEWEST, session_id=session_id, after_seq=after_seq, to=to):
             for row in rows:

@@ -13,7 +13,7 @@ from sqlalchemy import Connection, Engine
 
 from app.stores.records.database_errors import translate_errors
 from app.stores.records.migrations import (
-    ALEMBIC,
+    ALEMBIC_LOCK,
     alembic_config,
     newest_revision,
     read_revision,
@@ -118,7 +118,7 @@ def plan_migration(engine: Engine) -> list[PlannedStatement]:
     """
     from alembic import command  # noqa: PLC0415
 
-    with ALEMBIC, translate_errors(), engine.connect() as connection:
+    with ALEMBIC_LOCK, translate_errors(), engine.connect() as connection:
         current = read_revision(connection)
         rows = _estimate_rows(connection)
         if current == newest_revision():

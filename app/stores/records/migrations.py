@@ -5,13 +5,14 @@ separately:
 
     most revisions    a short transaction. It waits at most 200 ms for a lock, because other
                       transactions wait behind it, and is then tried again
-    `is_online`       statements outside of a transaction: an index that is built concurrently, or
-                      the batches of a back-fill. After an interruption they are executed again,
-                      which changes nothing that is done already
+    other revisions   have `is_online = True` in their module, and run outside of a transaction:
+                      they build an index concurrently, or fill in values in batches. After an
+                      interruption they are executed again, which changes nothing that is done
+                      already
 
-`serve` migrates the embedded database itself. A database of a server is migrated once, by
-`pagefault migrate`, before the new version starts. Alembic is imported only for this, because the
-import takes longer than everything else that a command does over a current database.
+An SQLite database is migrated by `serve` itself. A PostgreSQL database is migrated once, by
+`pagefault migrate`, before the new version starts. Importing Alembic takes longer than a whole
+command on an up-to-date database, so it is imported only to migrate.
 """
 
 import sqlite3
@@ -36,14 +37,15 @@ if TYPE_CHECKING:
 
 _log = structlog.get_logger(__name__)
 _LOCK_TIMEOUT_MS = 200
-# With the pauses, so many attempts take ten minutes. A long transaction may have locked a table.
+# The attempts take about ten minutes with the pauses between them, because a long transaction may
+# lock a table for that long.
 _MAX_ATTEMPTS = 600
 _PAUSE_SECONDS = (0.5, 1.5)
 _SQLITE_PAUSE_SECONDS = 0.05
 # The number is arbitrary, but the same in every version of the service.
-_LOCK = "SELECT pg_advisory_xact_lock(7224012)"
-_TRY_LOCK = "SELECT pg_try_advisory_xact_lock(7224012)"
-ALEMBIC = threading.Lock()
+_LOCK_STATEMENT = "SELECT pg_advisory_xact_lock(7224012)"
+_TRY_LOCK_STATEMENT = "SELECT pg_try_advisory_xact_lock(7224012)"
+ALEMBIC_LOCK = threading.Lock()
 """Callers lock this while they run Alembic, because Alembic has global state."""
 
 
@@ -87,7 +89,7 @@ def migrate(engine: Engine) -> tuple[str | None, str]:
     An interrupted run leaves the database at a revision in between, or empty if it was new; the
     next run continues. Concurrent processes wait for each other. The engine needs two connections.
     """
-    with ALEMBIC, translate_errors(), engine.connect() as connection:
+    with ALEMBIC_LOCK, translate_errors(), engine.connect() as connection:
         before, after = read_revision(connection), newest_revision()
         connection.rollback()
         if before is None:
@@ -107,7 +109,11 @@ def read_revision(connection: Connection) -> str | None:
 
 
 def alembic_config(connection: Connection, *, is_online: bool) -> "Config":
-    """Return the configuration for Alembic, with `is_online` for `migration_steps`."""
+    """Return the configuration for Alembic.
+
+    `migration_steps` reads `is_online` from it: if true, indexes are built concurrently, and each
+    batch is a transaction.
+    """
     from alembic.config import Config  # noqa: PLC0415
 
     config = Config(attributes={"connection": connection, "is_online": is_online})
@@ -120,15 +126,15 @@ def _lock(engine: Engine) -> Iterator[None]:
     """Prevent other processes from migrating while the block runs.
 
     The lock belongs to a transaction, because a pooler may execute each transaction in another
-    session. The concurrent build of an index waits for all transactions with a snapshot. An idle
-    transaction has no snapshot, but a statement that waits for the lock has one, so the lock is
-    polled. On SQLite there is no lock: a revision that another process has applied is skipped.
+    session. The lock is polled: a statement that waits for it would have a snapshot, and the
+    process with the lock would wait for this snapshot while it builds an index concurrently. On
+    SQLite there is no lock: a revision that another process has applied is skipped.
     """
     with engine.connect() as connection:
         while connection.dialect.name == "postgresql":
             begin(connection)
             connection.exec_driver_sql("SET LOCAL idle_in_transaction_session_timeout = 0")
-            if connection.exec_driver_sql(_TRY_LOCK).scalar_one():
+            if connection.exec_driver_sql(_TRY_LOCK_STATEMENT).scalar_one():
                 break
             connection.rollback()
             _pause()
@@ -142,7 +148,7 @@ def _create(connection: Connection) -> None:
 
     begin(connection)
     if connection.dialect.name == "postgresql":
-        connection.exec_driver_sql(_LOCK)
+        connection.exec_driver_sql(_LOCK_STATEMENT)
     command.upgrade(alembic_config(connection, is_online=False), "head")
     connection.commit()
 
@@ -183,6 +189,7 @@ def _apply(connection: Connection, current: str | None, revision: str, *, is_onl
     """Apply a revision, and try again while another transaction has locked a table."""
     for attempt in range(1, _MAX_ATTEMPTS + 1):
         try:
+            # The engine is in autocommit mode: `connection.begin` sends no BEGIN to the database.
             with connection.begin() if is_online else _transaction(connection):
                 if read_revision(connection) == current:
                     _apply_once(connection, current, revision, is_online=is_online)
@@ -208,10 +215,13 @@ def _transaction(connection: Connection) -> Iterator[None]:
 
 
 def yield_to_others(connection: Connection, seconds: float) -> None:
-    """Sleep, so that other transactions can write.
+    """Sleep as long as the last step took, so that other transactions can write.
 
-    `seconds` is the duration of the last step. On SQLite this sleeps at least 50 ms, because
-    waiting writers poll for the lock.
+    On SQLite this sleeps at least 50 ms, because waiting writers poll for the lock.
+
+    Args:
+        connection: The connection.
+        seconds: The duration of the last step.
     """
     is_sqlite = connection.dialect.name == "sqlite"
     time.sleep(max(seconds, _SQLITE_PAUSE_SECONDS) if is_sqlite else seconds)

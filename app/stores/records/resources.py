@@ -1,4 +1,8 @@
-"""Resources, and the links of records to them, which prevent their deletion."""
+"""Resources, and the links of their owners to them, which prevent their deletion.
+
+An *owner* is a record that refers to a resource: a message, a tool result, an interaction, a page
+or a page fault.
+"""
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from datetime import datetime
@@ -60,7 +64,10 @@ _UNLINK = scoped_delete(resource_links, by=["owner_kind", "owner_id"]).where(
 
 
 class ResourceRecords(Repository):
-    """The resources of one project."""
+    """The resources of one project.
+
+    A *derived* resource is a smaller image that the service has made from a stored image.
+    """
 
     def __init__(self, unit: UnitOfWork) -> None:
         super().__init__(unit)
@@ -68,6 +75,8 @@ class ResourceRecords(Repository):
 
     def ensure(self, resource: Resource) -> tuple[Resource, bool]:
         """Store a resource unless it exists; return the stored resource, and whether it is new.
+
+        A resource that was only derived before is new too.
 
         The caller has stored the blob before. The row is locked until the transaction ends, so a
         concurrent deletion waits, and then finds the links that this transaction has added.
@@ -81,41 +90,40 @@ class ResourceRecords(Repository):
         return stored, stored.created_at == resource.created_at
 
     def ensure_derived(self, resource: Resource) -> None:
-        """Store a derived resource, unless the same file exists.
-
-        Its row is locked, as in `ensure`.
+        """Store a derived resource unless it exists; its row is locked, as in `ensure`.
 
         Raises:
             BlobSweptError: A sweep has removed the blob.
         """
         self._blob_guard.guard([resource.digest])
         values = {**_resource_columns(resource), "is_derived": True}
+        # Resources with the same id have the same type, so this only locks an existing row.
         self._scope.merge_all(resources, [values], overwrite("mime_type"))
 
-    def ensure_all(self, new: Iterable[Resource]) -> None:
+    def ensure_all(self, required: Iterable[Resource]) -> None:
         """Store the resources that do not exist; all rows are locked, as in `ensure`.
 
         Raises:
             BlobSweptError: A sweep has removed one of their blobs.
         """
-        ordered = sorted(new, key=lambda resource: resource.resource_id)
+        ordered = sorted(required, key=lambda resource: resource.resource_id)
         self._blob_guard.guard([resource.digest for resource in ordered])
         self._scope.merge_all(
             resources, [_resource_columns(resource) for resource in ordered], _merge
         )
 
     def ensure_linked(
-        self, new: Iterable[Resource], *, owner_kind: str, owner_id: str, session_id: str | None
+        self, linked: Iterable[Resource], *, owner_kind: str, owner_id: str, session_id: str | None
     ) -> None:
         """Store the resources that do not exist, and link all of them to an owner.
 
         A resource cannot be deleted while it has links. The rows are locked, as in `ensure`.
         """
-        ordered = sorted(new, key=lambda resource: resource.resource_id)
+        ordered = sorted(linked, key=lambda resource: resource.resource_id)
         self.ensure_all(ordered)
         owner = {"owner_kind": owner_kind, "owner_id": owner_id, "session_id": session_id}
         links = [{"resource_id": resource.resource_id, **owner} for resource in ordered]
-        # A link has the session of its owner, and the session of a page may change.
+        # A link has the session of its owner. A memory page may move to another session.
         self._scope.merge_all(resource_links, links, overwrite("session_id"))
 
     def relink(
@@ -153,9 +161,9 @@ class ResourceRecords(Repository):
     def find_in_session(
         self, resource_ids: Collection[str], session_id: str | None
     ) -> dict[str, Resource]:
-        """Return the resources that records of a session link to, by id.
+        """Return the resources that have an owner in a session, by id.
 
-        With `None`, return those that records without a session link to.
+        With `None`, return those that have an owner without a session.
         """
         found: dict[str, Resource] = {}
         for batch in in_batches(resource_ids):
@@ -164,7 +172,7 @@ class ResourceRecords(Repository):
         return found
 
     def list_owners(self, resource_id: str, *, limit: int) -> list[tuple[str, str]]:
-        """Return up to `limit` owners of links to a resource, as (kind, id)."""
+        """Return up to `limit` owners of a resource, as (kind, id)."""
         rows = self._scope.all(_OWNERS, resource_id=resource_id, limit=limit)
         return [(row.owner_kind, row.owner_id) for row in rows]
 

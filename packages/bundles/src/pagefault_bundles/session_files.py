@@ -1,4 +1,6 @@
-"""Read a file as a session: a transcript, a body of a provider, or a bundle. Nothing is stored.
+"""Read a file as a session, without storing it.
+
+The file is a transcript, a request or a response of a provider's API, or a bundle.
 
 The entries are those that an import of the file would store. They are made in memory. Media become
 resources with the ids that an import would give them, and the response has their bytes.
@@ -46,7 +48,7 @@ FORMATS = (
     "JSON lines), requests and responses of providers, and bundles of Pagefault (zip)."
 )
 MAX_ENTRIES = 30_000
-"""The longest session that is read; the doctor has the same limit."""
+"""The longest session that is read. `pagefault doctor` has the same limit, `MAX_MESSAGES`."""
 
 _ZIP = b"PK"
 _MAX_UNPACKED_RATIO = 2
@@ -62,6 +64,7 @@ class _Conversation:
 
     format: Literal["json", "lines"]
     sent: SentConversation
+    """The conversation, as if a client sent it to be stored."""
     times: Mapping[str, datetime]
     """The `timestamp` of messages, by their index in the file."""
     warnings: Sequence[BodyWarning]
@@ -82,7 +85,7 @@ class _MediaInMemory:
         limit_bytes: int,
         meanwhile: Callable[[], None] | None = None,
     ) -> list[StoredBlob]:
-        """Keep the bytes of several media; see `BlobStore.put_all`."""
+        """Keep the bytes of several media; see `BlobStore.put_all`. Calls `meanwhile` before."""
         del project_id, limit_bytes
         return await anyio.to_thread.run_sync(self._keep, sources, meanwhile)
 
@@ -106,9 +109,9 @@ class SessionFiles:
     bodies: RequestBodies
     """Reads a conversation within the memory budget."""
     memory: MemoryBudget
-    """The memory of bundles."""
+    """The budget from which the memory for a bundle is reserved."""
     limits: Limits
-    # A check keeps one processor busy.
+    # The check of a bundle uses a whole processor core.
     _limiter: anyio.CapacityLimiter = field(
         init=False, default_factory=lambda: anyio.CapacityLimiter(_BUNDLES_AT_ONCE)
     )
@@ -159,13 +162,18 @@ class SessionFiles:
         keeper = MediaKeeper(media, project_id, limit_bytes=self.limits.medium_bytes, now=now)
         mover = MediaMover(keeper, max_media=self.limits.media_per_result)
         async with self.bodies.read(chunks, partial(_parse, limits=self.limits)) as conversation:
-            # For a message without media, `move_all` returns at once.
-            moved = [
+            # Without media, `move_all` does not suspend, so even 30,000 of these calls are fast.
+            moved_values = [
                 await mover.move_all(message.value, message.parsed.media_strings)
                 for message in conversation.sent.messages
             ]
             return await self.bodies.work.run(
-                conversation.size_bytes, _encode_conversation, conversation, moved, media.blobs, now
+                conversation.size_bytes,
+                _encode_conversation,
+                conversation,
+                moved_values,
+                media.blobs,
+                now,
             )
 
     async def _read_bundle(self, project_id: str, chunks: AsyncIterator[bytes]) -> bytes:
@@ -213,8 +221,8 @@ def _parse(body: bytes, *, limits: Limits) -> _Conversation:
     for message in sent.messages:
         # This property is computed and cached here, in a thread, before the event loop reads it.
         _ = message.parsed
-    form: Literal["json", "lines"] = "lines" if are_lines else "json"
-    return _Conversation(form, sent, _read_times(value), reader.warnings, len(body))
+    file_format: Literal["json", "lines"] = "lines" if are_lines else "json"
+    return _Conversation(file_format, sent, _read_times(value), reader.warnings, len(body))
 
 
 def _check_count(entries: int) -> None:
@@ -236,7 +244,7 @@ def _is_json(line: bytes, limits: Limits) -> bool:
 def _check_lines(lines: bytes, limits: Limits) -> None:
     """Raise InvalidJsonError for the first line that is not JSON.
 
-    The parser of all lines together reports an error in the line after a line that was cut.
+    If a line was cut, parsing all lines as one array would report the line after it.
     """
     for number, line in enumerate(lines.split(b"\n"), 1):
         if line.strip() and not _is_json(line, limits):
@@ -273,34 +281,37 @@ def _read_times(value: JsonValue) -> Mapping[str, datetime]:
 
 def _encode_conversation(
     conversation: _Conversation,
-    moved: Sequence[MovedValue],
+    moved_values: Sequence[MovedValue],
     blobs: Mapping[str, bytes],
-    now: datetime,
+    default_time: datetime,
 ) -> bytes:
-    """Return the `SessionFile` of a conversation as JSON; blocks.
+    """Return the `SessionFile` of a conversation as JSON. This may take long: call it in a thread.
 
     Args:
         conversation: The conversation.
-        moved: The values of its messages, with references in place of media.
+        moved_values: The values of its messages, with references in place of media.
         blobs: The bytes of the media, by digest.
-        now: The time of messages before the first one with a time.
+        default_time: The time of messages that precede the first `timestamp`.
     """
+    created_at = default_time
     entries: list[StoredHistoryMessage] = []
     resources: dict[str, Resource] = {}
-    for seq, (message, value) in enumerate(zip(conversation.sent.messages, moved, strict=True), 1):
+    for seq, (message, value) in enumerate(
+        zip(conversation.sent.messages, moved_values, strict=True), 1
+    ):
         parsed, text = message.parsed, json_text(value.value)
-        # Other resources have the spelling of a moved medium, which only exports need.
+        # Only the original forms of strings refer to other resources, and only exports need those.
         resources |= {
             each.resource_id: each for each in value.resources if each.resource_id in text
         }
         _, index, *_ = [*message.pointer.split("/", 2), ""]
         # A message without a time has that of the message before it.
-        now = conversation.times.get(index, now)
+        created_at = conversation.times.get(index, created_at)
         entries.append(
             StoredHistoryMessage(
                 seq=seq,
                 message_id=str(seq),
-                created_at=now,
+                created_at=created_at,
                 tool_call_id=parsed.tool_call_id,
                 request_digest="",
                 message=parsed.to_stored(text.encode()),
@@ -324,7 +335,9 @@ def _encode_conversation(
 
 
 def _encode_bundle(check: BundleCheck) -> bytes:
-    """Return the `SessionFile` of a bundle as JSON, after a check of its lines; blocks.
+    """Return the `SessionFile` of a bundle as JSON, after a check of its lines.
+
+    This may take long: call it in a thread.
 
     Raises:
         InvalidBundleError: A line is invalid.
@@ -360,6 +373,7 @@ def _read_bundle_entries(check: BundleCheck, session_id: str) -> Iterator[Stored
         for line in batch:
             match line:
                 case line_types.PromptLine():
+                    # The response has no prompts.
                     continue
                 case line_types.InteractionEntryLine():
                     yield by_seq[line.seq]

@@ -5,8 +5,10 @@ and arguments; a result with the id of its call. Ids of messages, times, usage, 
 marks and the borders between messages are not compared.
 
 Texts and media are compared in their order, and calls in theirs. A result is compared with the
-stored result of the same call, whatever their positions. If the stored result is a record that the
-service made of a tool result, any sent result of the call is equal.
+stored result of the same call, whatever their positions.
+
+The service may have stored a *record* of a tool result, which differs from the message of the
+client. Then any sent result of the call is equal to it.
 """
 
 import hashlib
@@ -30,10 +32,13 @@ from pagefault_dialects.model.conversation import (
 )
 from pagefault_dialects.streams.json_digests import json_digest
 
-UnitKind: TypeAlias = Literal["said", "call", "answer"]
+UnitKind: TypeAlias = Literal["said", "call", "result"]
 """The kind of a unit: a text or a medium, a call, or the result of a call."""
 GetDigest: TypeAlias = Callable[[bytes], str]
-"""A function that returns the SHA-256 of a medium in hex, given its bytes in the message."""
+"""A function that returns the SHA-256 of a medium in hex, given its bytes in the message.
+
+The bytes in the message may be a placeholder of a medium that is in a temporary file.
+"""
 
 _ANY_RESULT = b""
 """The digest in the unit of a record, which is equal to any sent result of the call."""
@@ -101,15 +106,16 @@ def split_into_units(
     for turn in turns:
         contents = [value for item in turn.items for value in _describe_item(item, get_digest)]
         if turn.role == "tool":
-            digest = _compute_digest("answer", turn.call_id, *(content for _, content in contents))
-            units.append(Unit("answer", digest, position, turn.call_id))
+            digest = _compute_digest("result", turn.call_id, *(content for _, content in contents))
+            units.append(Unit("result", digest, position, turn.call_id))
             continue
         is_system = turn.role == "system"
         for pointer, content in contents:
             digest = _compute_digest(turn.role, content)
             units.append(Unit("said", digest, position, is_system=is_system, pointer=pointer))
         for call in turn.calls:
-            # Generated ids are not compared.
+            # The digest leaves out every generated id. `call_id` leaves out only the one that was
+            # generated for this call: any other is in the message, and results may have it.
             sent_id = _GENERATED_ID.sub("", call.call_id)
             digest = _compute_digest("call", sent_id, call.name, json_digest(call.arguments))
             is_generated = call.call_id.startswith(f"call_{position}_")
@@ -119,11 +125,14 @@ def split_into_units(
 
 def make_record_unit(call_id: str, seq: int) -> Unit:
     """Return the unit of a record of a tool result."""
-    return Unit("answer", _ANY_RESULT, seq, call_id)
+    return Unit("result", _ANY_RESULT, seq, call_id)
 
 
 def _describe_item(item: Item, get_digest: GetDigest) -> Iterator[tuple[str, str]]:
-    """Yield the pointer of an item and what is compared of it; nothing for notes and thoughts."""
+    """Yield the pointer of an item and what is compared of it.
+
+    Omissions, notes of the service, and provider blocks such as reasoning are not compared.
+    """
     match item:
         case TextItem(pointer, text):
             if text:
@@ -165,18 +174,18 @@ def compare(
 
 
 class _StoredUnits:
-    """The stored units of one kind, and the position of the next one to compare."""
+    """The stored units of one kind, and the index of the next one to compare."""
 
     def __init__(self, units: Sequence[Unit]) -> None:
         self.units = units
-        self.position = 0
+        self.next_index = 0
         self.has_differed = False
         """True after the first unit that differed from the sent one."""
 
     @property
     def next_unit(self) -> Unit | None:
         """The next unit to compare; `None` after the last one."""
-        return self.units[self.position] if self.position < len(self.units) else None
+        return self.units[self.next_index] if self.next_index < len(self.units) else None
 
 
 @dataclass(slots=True)
@@ -216,12 +225,12 @@ class _Comparer:
         }
         if continues:
             # A client may send the last stored messages once more.
-            start = _find_repeated_end(stored, sent)
+            start = _find_resent_start(stored, sent)
             for kind, units in stored_by_kind.items():
-                units.position = sum(item.kind == kind for item in stored[:start])
+                units.next_index = sum(item.kind == kind for item in stored[:start])
         results: dict[str, deque[Unit]] = defaultdict(deque)
         for item in stored:
-            if item.kind == "answer":
+            if item.kind == "result":
                 results[item.call_id].append(item)
         if continues:
             _drop_results_of_repeated_ids(stored_by_kind["call"], sent, results)
@@ -236,7 +245,8 @@ class _Comparer:
             Difference(self.message_count, "", item.position) for item in unsent if item
         )
         if differences:
-            # Content and calls are compared separately, and either may differ first.
+            # Report the first sent message that differs, and the first stored entry that differs.
+            # They may belong to two differences, since content and calls are compared separately.
             first = min(differences, key=lambda difference: difference.position)
             seq = min(difference.seq for difference in differences)
             return Comparison(difference=replace(first, seq=seq))
@@ -253,7 +263,7 @@ class _Comparer:
         After the first difference of a kind, its other units are not compared.
         """
         counts = self.counts[unit.position]
-        if unit.kind == "answer":
+        if unit.kind == "result":
             return self._compare_result(unit, results[unit.call_id])
         stored_units = stored_by_kind[unit.kind]
         stored = stored_units.next_unit
@@ -262,7 +272,7 @@ class _Comparer:
         elif stored_units.has_differed:
             return None
         elif stored.digest == unit.digest:
-            stored_units.position += 1
+            stored_units.next_index += 1
             counts.stored += 1
             counts.first_seq = counts.first_seq or stored.position
         else:
@@ -290,7 +300,8 @@ class _Comparer:
             counts = self.counts[index]
             if not (counts.new or counts.new_results):
                 continue
-            # A message with only new results may precede stored ones.
+            # New texts or calls, or a partly stored message, may not precede stored ones. A message
+            # with only new results may.
             if index < last_stored and (counts.new or counts.stored):
                 later = min(item for item in with_stored if item > index)
                 seq = self.counts[later].first_seq or 0
@@ -303,7 +314,8 @@ class _Comparer:
             for index, counts in self.counts.items()
             if counts.stored or (counts.stored_results and index < first_new)
         ]
-        # A message without units, such as reasoning, is new if the message after it is new.
+        # A message without units, such as reasoning, is new if it is after the last stored message
+        # and before the last new one.
         before_newest = range(max(stored, default=-1) + 1, max(new, default=-1))
         new += (index for index in before_newest if index not in self.counts)
         return Comparison(tuple(sorted(new)), partly_stored)
@@ -317,11 +329,11 @@ def _drop_results_of_repeated_ids(
     A sent result with the id then belongs to the new call.
 
     Args:
-        calls: The stored calls. Those from its position on were sent once more.
+        calls: The stored calls. Those from `next_index` on are repeated at the beginning of `sent`.
         sent: The sent units.
         results: The stored results by the ids of their calls. Results are removed from it.
     """
-    resent_count = len(calls.units) - calls.position
+    resent_count = len(calls.units) - calls.next_index
     sent_calls = [item for item in sent if item.kind == "call"]
     new_ids = {item.call_id for item in sent_calls[resent_count:]}
     for call in calls.units:
@@ -329,14 +341,14 @@ def _drop_results_of_repeated_ids(
             results[call.call_id].popleft()
 
 
-def _find_repeated_end(stored: Sequence[Unit], sent: Sequence[Unit]) -> int:
-    """Return the index from which on the stored units equal all sent units.
+def _find_resent_start(stored: Sequence[Unit], sent: Sequence[Unit]) -> int:
+    """Return the index of the first stored unit that the sent units repeat.
 
-    If the sent units do not repeat the end of the stored ones, return the number of stored units.
+    The sent units have to equal the last stored ones. Otherwise return the number of stored units.
     Results are not compared, and the order between content and calls does not count.
     """
-    count = sum(item.kind != "answer" for item in sent)
-    indexes = [index for index, item in enumerate(stored) if item.kind != "answer"]
+    count = sum(item.kind != "result" for item in sent)
+    indexes = [index for index, item in enumerate(stored) if item.kind != "result"]
     start = indexes[-count] if 0 < count <= len(indexes) else len(stored)
 
     def list_digests(units: Sequence[Unit], kind: UnitKind) -> list[bytes]:
@@ -355,13 +367,13 @@ def _remove_prompt(stored: Sequence[Unit]) -> Sequence[Unit]:
 
 
 def _remove_repeated_calls(units: Iterable[Unit]) -> Iterator[Unit]:
-    """Yield units without calls that repeat a call without a result.
+    """Yield the units, except calls that repeat an earlier call which has no result yet.
 
     Cumulative streams and some proxies send calls twice.
     """
     open_calls: dict[str, bytes] = {}
     for unit in units:
-        if unit.kind == "answer":
+        if unit.kind == "result":
             open_calls.pop(unit.call_id, None)
         elif unit.kind == "call":
             if unit.call_id and open_calls.get(unit.call_id) == unit.digest:

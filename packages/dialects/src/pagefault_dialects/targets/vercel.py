@@ -1,16 +1,18 @@
 """The messages of `vercel` and `vercel-6`: `ModelMessage`s of the AI SDK, as JSON.
 
-The SDK has `URL` objects, which JSON does not have. In a message of the user or the assistant, a
-file may have a string instead. In the output of a tool, only the older `file-url` may have one.
-There are outputs for errors with text or JSON, but not for errors with media. If such an output has
-media, its first text says that the tool failed.
+JSON cannot contain the `URL` objects of the SDK. In a message of the user or the assistant, the URL
+of a file is a string. In the output of a tool, version 7 accepts a string only in a `file-url`,
+which is a part of version 6 too.
 
-JSON with numbers that JavaScript would round, such as long ids, is sent as text. Arguments of a
-call have to be an object, so their text is the member `json` of an object.
+The SDK has the outputs `error-text` and `error-json`, but no output for an error with media. The
+output of a failed call with media is a `content` whose first text says that the tool failed.
+
+A JSON value with numbers that JavaScript would round, such as long ids, is sent as text. Arguments
+with such numbers are sent as `{"json": "<their JSON text>"}`, because `input` has to be an object.
 
 In version 6 of the SDK, an image in the output of a tool is an `image-data` or `image-url`, without
-a name, and any other file is a `file-data`. Its providers do not send images in a `file-data` to a
-model.
+a name, and any other file is a `file-data` or `file-url`. The providers of version 6 do not send
+images in a `file-data` to a model.
 
 Source: ai 7 and ai 6, `modelMessageSchema`.
 """
@@ -95,7 +97,9 @@ _LARGEST_SAFE_INTEGER = 2**53 - 1
 
 
 def write(turns: Sequence[ResolvedTurn], profile: Profile, detail: ImageDetail) -> list[Node]:
-    """Return resolved turns as messages, without empty turns.
+    """Return the messages of resolved turns: `copied_messages` of a turn, or new messages.
+
+    Turns of the user or the assistant without content have no message.
 
     `detail` is not used, since these messages have no member for it.
     """
@@ -112,7 +116,10 @@ def write_6(turns: Sequence[ResolvedTurn], profile: Profile, detail: ImageDetail
 
 
 def as_request(native: NativeMessage, options: RenderOptions) -> JsonObject | None:
-    """Return a `ModelMessage` unchanged; `None` for other messages."""
+    """Return a `ModelMessage` as requests have it; `None` if requests do not accept the message.
+
+    Unknown members without content are dropped. `options` is not used.
+    """
     sent = native.message
     if sent.get("role") not in _ROLES or native.dialect not in (None, "vercel"):
         return None
@@ -125,14 +132,14 @@ def as_request(native: NativeMessage, options: RenderOptions) -> JsonObject | No
 
 
 def as_request_6(native: NativeMessage, options: RenderOptions) -> JsonObject | None:
-    """Return a `ModelMessage` of version 6 unchanged; `None` if it may be of version 7."""
+    """Return a message as `as_request` does; `None` if it may have parts of version 7."""
     content = native.message.get("content")
     parts = content if isinstance(content, list) else []
-    return None if any(map(_has_files, parts)) else as_request(native, options)
+    return None if any(map(_may_have_version_7_files, parts)) else as_request(native, options)
 
 
 def accepts_part(part: JsonObject, role: TurnRole) -> bool:
-    """Return whether the SDK accepts a part in a rewritten message or output."""
+    """Return whether the SDK accepts a part in a message or an output that is not copied."""
     return has_known_shape(part, _OUTPUT_PART_SHAPES) if role == "tool" else _is_part(part)
 
 
@@ -140,10 +147,10 @@ def accepts_part_6(part: JsonObject, role: TurnRole) -> bool:
     """Return whether version 6 of the SDK accepts a part; see `accepts_part`."""
     if role == "tool":
         return has_known_shape(part, _OUTPUT_PART_SHAPES_6)
-    return _is_part(part) and not _has_files(part)
+    return _is_part(part) and not _may_have_version_7_files(part)
 
 
-def _has_files(part: JsonValue) -> bool:
+def _may_have_version_7_files(part: JsonValue) -> bool:
     """Return whether a part may have files in the form of version 7, which version 6 refuses."""
     if not isinstance(part, dict):
         return False
@@ -205,9 +212,9 @@ def _write_call(call: TurnCall, profile: Profile) -> Node:
 
 
 def _write_output(turn: ResolvedTurn, output_file: WriteMedium) -> Node:
-    with_block = (MediaItem, ProviderBlock)
-    items = [item for item in turn.items if isinstance(item, with_block) or text_of(item)]
-    if any(isinstance(item, with_block) for item in items):
+    block_types = (MediaItem, ProviderBlock)
+    items = [item for item in turn.items if isinstance(item, block_types) or text_of(item)]
+    if any(isinstance(item, block_types) for item in items):
         first: list[Node] = [{"type": "text", "text": ERROR_LINE}] if turn.is_error else []
         return {"type": "content", "value": [*first, *blocks_of(items, output_file)]}
     kind = "error-" if turn.is_error else ""
@@ -227,32 +234,32 @@ def _is_exact(node: JsonValue) -> bool:
     return not isinstance(node, int) or abs(node) <= _LARGEST_SAFE_INTEGER
 
 
-def _write_file(attachment: MediaItem) -> Node:
-    data = base64_leaf(attachment) if attachment.url is None else attachment.url
-    return {"type": "file", "data": data, **_describe_file(attachment)}
+def _write_file(item: MediaItem) -> Node:
+    data = base64_leaf(item) if item.url is None else item.url
+    return {"type": "file", "data": data, **_describe_file(item)}
 
 
-def _write_output_file(attachment: MediaItem) -> Node:
-    if attachment.url is not None:
-        return {"type": "file-url", "url": attachment.url, "mediaType": attachment.mime_type}
-    data: Node = {"type": "data", "data": base64_leaf(attachment)}
-    return {"type": "file", "data": data, **_describe_file(attachment)}
+def _write_output_file(item: MediaItem) -> Node:
+    if item.url is not None:
+        return {"type": "file-url", "url": item.url, "mediaType": item.mime_type}
+    data: Node = {"type": "data", "data": base64_leaf(item)}
+    return {"type": "file", "data": data, **_describe_file(item)}
 
 
-def _write_output_file_6(attachment: MediaItem) -> Node:
-    is_image = attachment.mime_type.startswith("image/")
-    if attachment.url is None:
-        data = base64_leaf(attachment)
+def _write_output_file_6(item: MediaItem) -> Node:
+    is_image = item.mime_type.startswith("image/")
+    if item.url is None:
+        data = base64_leaf(item)
         if is_image:
-            return {"type": "image-data", "data": data, "mediaType": attachment.mime_type}
-        return {"type": "file-data", "data": data, **_describe_file(attachment)}
+            return {"type": "image-data", "data": data, "mediaType": item.mime_type}
+        return {"type": "file-data", "data": data, **_describe_file(item)}
     if is_image:
-        return {"type": "image-url", "url": attachment.url}
-    return {"type": "file-url", "url": attachment.url, "mediaType": attachment.mime_type}
+        return {"type": "image-url", "url": item.url}
+    return {"type": "file-url", "url": item.url, "mediaType": item.mime_type}
 
 
-def _describe_file(attachment: MediaItem) -> dict[str, Node]:
-    described: dict[str, Node] = {"mediaType": attachment.mime_type}
-    if attachment.filename:
-        described["filename"] = attachment.filename
+def _describe_file(item: MediaItem) -> dict[str, Node]:
+    described: dict[str, Node] = {"mediaType": item.mime_type}
+    if item.filename:
+        described["filename"] = item.filename
     return described

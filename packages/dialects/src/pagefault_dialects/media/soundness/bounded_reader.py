@@ -43,7 +43,7 @@ class BoundedReader:
         self._reads_left = _MAX_READS
         self._steps_left = _MAX_STEPS
 
-    def step(self, count: int = 1) -> None:
+    def count_step(self, count: int = 1) -> None:
         """Count a step from one structure of the file to the next.
 
         Raises:

@@ -12,11 +12,11 @@ For Ogg and FLAC, only an incomplete page or header counts as damage, since play
 that are cut elsewhere.
 
 A PDF ends with `startxref`, the position of the last table of objects, and `%%EOF`. The end is
-searched backwards, since other bytes may follow. If there is no table at the position, an update of
-the document was cut.
+searched backwards, since other bytes may follow. An object after the last `%%EOF` belongs to an
+update that was cut. A position that is zero or after the end means that the table is missing.
 
-Source: ISO/IEC 14496-12, 4.2; QuickTime File Format, "Atoms"; RIFF as WAVE and WebP (RFC 9649) use
-it; EBU Tech 3306 for RF64; AIFF-C; RFC 3533, RFC 9639;
+Source: ISO/IEC 14496-12, 4.2; QuickTime File Format, "Atoms"; RIFF for WAVE; RFC 9649 for WebP; EBU
+Tech 3306 for RF64; AIFF-C; RFC 3533, RFC 9639;
 ISO 32000-1, 7.5.5 "File trailer", 7.5.8 "Cross-reference streams", 7.6 "Encryption".
 """
 
@@ -68,7 +68,7 @@ def check_boxes(file: BoundedReader, *, header: bytes) -> None:
     """
     position, has_header, has_media = 0, False, False
     while position < file.size_bytes:
-        file.step()
+        file.count_step()
         box_type, size = _read_box(file, position)
         is_whole = has_header and has_media
         if size < _MIN_BOX_BYTES:
@@ -94,7 +94,10 @@ def check_boxes(file: BoundedReader, *, header: bytes) -> None:
 
 
 def _read_box(file: BoundedReader, position: int) -> tuple[bytes, int]:
-    """Return the type of a box, and its size with its header; below 8 if there is no box."""
+    """Return the type of a box, and its size, which includes its header.
+
+    If there is no box, the size is less than 8.
+    """
     head = file.read(position, 16)
     if len(head) < 8:
         return b"", 0
@@ -170,7 +173,7 @@ def _read_chunks(
     """Yield the type of each chunk, the position of its content, and the size of its content."""
     position = 12
     while len(head := file.read(position, 8)) == 8:
-        file.step()
+        file.count_step()
         size = int.from_bytes(head[4:], order)
         yield head[:4], position + 8, size
         position += 8 + size + size % 2
@@ -178,6 +181,8 @@ def _read_chunks(
 
 def check_ogg(file: BoundedReader) -> None:
     """Check that the last page of an Ogg file is whole.
+
+    If no page begins in as many bytes as the largest page has, the last page ends before them.
 
     Raises:
         DamagedError: It was cut.
@@ -202,7 +207,7 @@ def check_flac(file: BoundedReader) -> None:
     """
     position, is_last = 4, False
     while not is_last:
-        file.step()
+        file.count_step()
         head = file.read(position, 4)
         position += 4 + int.from_bytes(head[1:], "big")
         if len(head) < 4 or position >= file.size_bytes:
@@ -211,7 +216,7 @@ def check_flac(file: BoundedReader) -> None:
 
 
 def check_pdf(file: BoundedReader) -> Damage | None:
-    """Return the damage of a PDF.
+    """Return a `Damage` if a PDF is encrypted, otherwise `None`.
 
     Raises:
         DamagedError: It was cut.
@@ -225,30 +230,30 @@ def check_pdf(file: BoundedReader) -> Damage | None:
     last_end = ends[-1]
     if _OBJECT.search(tail, last_end.end()):
         raise DamagedError("it ends inside of an update")
-    table = int(last_end.group(1))
-    if not 0 < table < start + last_end.start():
-        # A linearized file has this table in its last part, so that part is missing.
+    table_position = int(last_end.group(1))
+    if not 0 < table_position < start + last_end.start():
+        # The first part of a linearized file ends with the position 0: the rest may be cut off.
         raise DamagedError("its table of objects is not there")
     before_end = tail[max(0, last_end.start() - _TRAILER_BYTES) : last_end.start()]
-    trailers = (before_end, _read_trailer(file, table))
+    trailers = (before_end, _read_trailer(file, table_position))
     if any(_ENCRYPTED.search(trailer) for trailer in trailers):
         return Damage("encrypted-media", "It is encrypted, and models take no encrypted documents.")
     return None
 
 
-def _read_trailer(file: BoundedReader, table: int) -> bytes:
-    """Return the trailer of a table of objects at a position.
+def _read_trailer(file: BoundedReader, table_position: int) -> bytes:
+    """Return the trailer of the table of objects at a position.
 
     If the table is a stream, its dictionary is the trailer.
     """
-    head = file.read(table, _TRAILER_BYTES)
+    head = file.read(table_position, _TRAILER_BYTES)
     opening = _TABLE.match(head)
     if opening is None:
         stream = _STREAM.search(head)
         return head[: stream.start()] if stream else head
-    position = table + opening.end()
+    position = table_position + opening.end()
     while section := _SECTION.match(file.read(position, 64)):
-        file.step()
+        file.count_step()
         position += section.end() + int(section.group(1)) * _ENTRY_BYTES
         if position >= file.size_bytes:
             return b""

@@ -23,7 +23,7 @@ def check_matroska(file: BoundedReader) -> None:
     """
     position = 0
     while True:
-        file.step()
+        file.count_step()
         found = _read_element(file, position)
         if found is None:
             raise DamagedError("it has no segment")
@@ -43,7 +43,7 @@ def _check_elements(file: BoundedReader, start: int) -> None:
     """Check the elements of a segment of unknown size, up to the end of the file."""
     position = start
     while position < file.size_bytes:
-        file.step()
+        file.count_step()
         found = _read_element(file, position)
         if found is None:
             if file.size_bytes - position < _MAX_HEAD_BYTES:

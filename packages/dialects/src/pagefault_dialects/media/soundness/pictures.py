@@ -54,7 +54,7 @@ def check_png(file: BoundedReader) -> Damage | None:
     damaged_types: list[str] = []
     has_pixels = False
     while True:
-        file.step()
+        file.count_step()
         length, chunk_type = _read_chunk(file, position)
         if not size[0] and (chunk_type, length) != (b"IHDR", 13):
             raise DamagedError("it does not begin with an IHDR chunk")
@@ -152,7 +152,7 @@ def check_gif(file: BoundedReader) -> None:
     position = _GIF_HEADER_BYTES + _read_colour_table_size(file.read(10, 1))
     pictures = 0
     while True:
-        file.step()
+        file.count_step()
         introducer = file.read(position, 1)
         if not introducer:
             break
@@ -191,7 +191,7 @@ def _skip_sub_blocks(file: BoundedReader, position: int) -> int:
             blocks += 1
             if not size:
                 return position + offset
-        file.step(1 + blocks // _BLOCKS_IN_A_STEP)
+        file.count_step(1 + blocks // _BLOCKS_IN_A_STEP)
         position += offset
 
 
@@ -204,7 +204,7 @@ def check_jpeg(file: BoundedReader) -> None:
     """
     position, has_frame = 2, False
     while True:
-        file.step()
+        file.count_step()
         marker, position = _read_marker(file, position)
         if marker in _MARKERS_WITHOUT_LENGTH:
             continue
@@ -233,7 +233,7 @@ def _read_marker(file: BoundedReader, position: int) -> tuple[int, int]:
             raise DamagedError("it ends before its first scan")
         if pair[0] == 0xFF and pair[1] not in (0x00, 0xFF):
             return pair[1], position + 2
-        file.step()
+        file.count_step()
         if pair[0] == 0xFF:
             # 0xFF may be a fill byte before a marker. With 0x00 behind it, it is data.
             position += 1 if pair[1] == 0xFF else 2
