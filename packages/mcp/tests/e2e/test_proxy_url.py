@@ -528,5 +528,5 @@ def test_configuration_is_given_back_without_another_option(
         assert (alone.returncode, f"{option}: is for --config" in alone.stderr) == (2, True)
     assert json.loads(config.read_text())["servers"]["a"]["args"][0] == "proxy"
     done = pagefault.run("proxy", "--config", str(config), "--undo")
-    assert (done.returncode, done.stdout) == (0, f"{config}: as it was\n")
+    assert (done.returncode, done.stdout) == (0, f"{config}: restored\n")
     assert config.read_text() == '{"servers": {"a": {"command": "b"}}}'
