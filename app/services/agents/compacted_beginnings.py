@@ -1,7 +1,7 @@
-"""Finds and checks the stored messages that a compaction item in a conversation stands for.
+"""Finds and checks the stored messages that a compaction item in a conversation represents.
 
 A compaction item (`compactions.py`) has a signed handle, which names a stored session and the last
-entry that the item stands for. If a client sends a conversation with the item, only the messages
+entry that the item represents. If a client sends a conversation with the item, only the messages
 after the item are compared with the stored ones. The stored messages are complete, so a rendering
 can evict old steps within any limit of tokens.
 """
@@ -33,7 +33,7 @@ class CompactionGrant:
     incarnation: str | None
     """An id that distinguishes the session from a later session with the same id."""
     last_seq: int
-    """The `seq` of the last entry that the compaction item stands for."""
+    """The `seq` of the last entry that the compaction item represents."""
     max_tokens: int
     """The limit of tokens of renderings of the conversation."""
     expires_at: datetime
@@ -60,7 +60,7 @@ class CompactionGrant:
 
 @dataclass(frozen=True, slots=True)
 class CompactedBeginning:
-    """The beginning of a conversation that a compaction item stands for.
+    """The beginning of a conversation that a compaction item represents.
 
     In the methods, the *origin* is the conversation of the session that the handle names.
     """
@@ -132,7 +132,7 @@ class CompactedBeginning:
             )
 
     def has_same_beginning(self, stored: StoredConversation, origin: StoredConversation) -> bool:
-        """Return True if a conversation begins with the messages that the item stands for."""
+        """Return True if a conversation begins with the messages that the item represents."""
         end = self.grant.last_seq
         return [*map(_get_key, stored.up_to(end).units)] == [
             *map(_get_key, origin.up_to(end).units)
@@ -159,7 +159,7 @@ class CompactedBeginning:
 def find_beginning(
     signer: LinkSigner, project_id: str, items: Iterable[tuple[str, JsonValue]]
 ) -> CompactedBeginning | None:
-    """Return the beginning that the last compaction item in a list of messages stands for.
+    """Return the beginning that the last compaction item in a list of messages represents.
 
     Args:
         signer: Verifies the handle.

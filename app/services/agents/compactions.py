@@ -148,7 +148,7 @@ class Compactions:
     async def count(self, project_id: str, body: AsyncIterator[bytes]) -> InputTokenCount:
         """Estimate the number of tokens of a request. Nothing is stored.
 
-        A compaction item counts as the messages that it stands for, within its limit of tokens.
+        A compaction item counts as the messages that it represents, within its limit of tokens.
 
         Raises:
             Exception: See `compact`.

@@ -101,7 +101,7 @@ class _Put:
     """The parts of the sent messages that are compared with stored messages."""
     query: ConversationQuery
     beginning: CompactedBeginning | None = None
-    """The stored messages that a compaction item among the sent messages stands for."""
+    """The stored messages that a compaction item among the sent messages represents."""
     prepared: dict[tuple[str, int, bool], PreparedMessage] = field(default_factory=dict)
     """The messages whose media were stored by an earlier attempt; see `_prepare` for the key."""
 
@@ -247,7 +247,7 @@ class ConversationPuts:
     async def load_beginning(
         self, project_id: str, beginning: CompactedBeginning
     ) -> StoredConversation:
-        """Return the whole conversation of the session that a compaction item stands for.
+        """Return the whole conversation of the session that a compaction item represents.
 
         If the item was made from messages with earlier compaction items, these are checked too.
 
@@ -269,7 +269,7 @@ class ConversationPuts:
         """Return the session to append to, before it is compared with the sent messages.
 
         If the messages have a compaction item and the session does not exist, the target is a new
-        fork of the session that the item stands for. If the session exists and does not begin like
+        fork of the session that the item represents. If the session exists and does not begin like
         that session, the target is the session with the fork id.
         """
         stored = await self.stored.load(put.project_id, session_id)

@@ -1,4 +1,4 @@
-"""The plan of a migration: its statements, their locks, and who waits for the locks.
+"""The plan of a migration: its statements, their locks, and the transactions that wait for them.
 
 Alembic generates the statements in its offline mode, so nothing is locked or changed.
 """
@@ -48,7 +48,7 @@ class _Rule(NamedTuple):
     """The name of the statement in the plan."""
     lock: str
     waits: str
-    """Who waits for the lock, and how long."""
+    """The transactions that wait for the lock, and for how long."""
 
 
 # Migrations mark the statements that they repeat for batches of rows with a comment. Such a SELECT
@@ -100,7 +100,7 @@ _REFERENCES = re.compile(r"REFERENCES (\w+)")
 
 @dataclass(frozen=True, slots=True)
 class PlannedStatement:
-    """A statement of a revision on a table, with its lock, and who waits for the lock."""
+    """A statement of a revision on a table, its lock, and the transactions that wait for it."""
 
     revision: str
     statement: str
