@@ -15,7 +15,7 @@ import { LONGEST_JSON, formOf } from "./textForm";
 const PIECE = 100;
 const OPEN_MEMBERS = 12;
 const OPEN_DEPTH = 2;
-/** A tree of at most as many characters is unfolded at any depth. */
+/** Trees of up to this many characters are unfolded at every depth. */
 const OPEN_LENGTH = 600;
 const LONG_STRING = 600;
 
@@ -49,7 +49,7 @@ interface NodeProps {
   readonly pointer: string;
   readonly depth: number;
   readonly marks: ReadonlySet<string>;
-  /** Whether the whole tree is. */
+  /** Whether the whole tree is short enough to be unfolded at every depth. */
   readonly isSmall: boolean;
 }
 
