@@ -13,6 +13,15 @@ from web.check.accessible import add_axe, assert_accessible
 
 _MARKED = "() => [...(CSS.highlights.get('found') ?? [])].map((range) => range.toString())"
 
+# Both keys in one task, before the dialog's `close` event.
+_CHOOSE_AND_OPEN_AGAIN = """() => {
+  const press = (target, init) =>
+    target.dispatchEvent(
+      new KeyboardEvent('keydown', { bubbles: true, cancelable: true, ...init }));
+  press(document.activeElement, { key: 'Enter' });
+  press(window, { key: 'k', ctrlKey: true });
+}"""
+
 
 def opened(service: LiveService, open_tab: OpenTab, path: str = f"/sessions/{shop.SESSION}") -> Tab:
     tab = add_axe(open_tab(service, permissions=["clipboard-read", "clipboard-write"]))
@@ -148,6 +157,22 @@ def test_commands_are_found_by_their_names(
     expect(dialog.get_by_role("option")).to_have_count(1)
     page.keyboard.press("Enter")
     expect(page.get_by_role("heading", name="Doctor")).to_be_visible()
+
+
+def test_commands_are_there_when_they_are_opened_while_they_close(
+    open_service: LiveService, open_tab: OpenTab, writer: httpx.Client
+) -> None:
+    shop.written(writer, [shop.message("user", "Hello.", session_id=name) for name in ("a", "bee")])
+    tab = opened(open_service, open_tab, "/sessions/a")
+    page = tab.page
+    page.keyboard.press("Control+k")
+    page.keyboard.type("bee")
+    dialog = page.get_by_role("dialog", name="Commands and sessions")
+    expect(dialog.get_by_role("option")).to_have_count(1)
+    page.evaluate(_CHOOSE_AND_OPEN_AGAIN)
+    expect(page).to_have_url(f"{open_service.base_url}/sessions/bee")
+    page.keyboard.type("doct")
+    expect(dialog.get_by_role("option")).to_have_text(["Doctor"])
 
 
 def test_actions_of_the_session_are_commands(

@@ -79,7 +79,8 @@ export function CommandList({ views }: CommandListProps) {
       ref={dialog}
       className="keys-dialog commands"
       aria-label={KEYS.commands}
-      onClose={() => setOpen(false)}
+      // The event comes in a task of its own: the dialog may be open again by then.
+      onClose={({ currentTarget }) => setOpen(currentTarget.open)}
     >
       {isOpen && (
         <>

@@ -67,7 +67,8 @@ export function Zoom({ handle, url, crossOrigin, alt, children }: ZoomProps) {
       ref={dialog}
       className="pf-zoom"
       aria-label={alt}
-      onClose={() => setOpen(false)}
+      // The event comes in a task of its own: the dialog may be open again by then.
+      onClose={({ currentTarget }) => setOpen(currentTarget.open)}
       onKeyDown={onKeyDown}
     >
       {isOpen && (
