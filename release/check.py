@@ -62,10 +62,10 @@ assert normalize({"content": [{"type": "text", "text": "words"}]}).parts
 assert heal([{"role": "user", "content": "words"}], "anthropic").messages
 """
 _USE_OF_PROXY: Final = """
-from pagefault_mcp.hosts.host_configs import Wrapping
+from pagefault_mcp.hosts.host_configs import ProxyCommand
 from pagefault_mcp.proxy import proxy_process
 before = b'{"mcpServers": {"time": {"command": "uvx"}}}'
-assert b'"pagefault", "args": ["proxy", "--", "uvx"]' in Wrapping("pagefault", ()).wrap(before)
+assert b'"pagefault", "args": ["proxy", "--", "uvx"]' in ProxyCommand("pagefault", ()).wrap(before)
 """
 
 

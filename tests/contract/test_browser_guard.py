@@ -8,7 +8,7 @@ import httpx
 import pytest
 from starlette.routing import BaseRoute, Route, WebSocketRoute
 
-from pagefault_mcp.server.refusals import MCP_PATH as MCP
+from pagefault_mcp.server.error_middleware import MCP_PATH as MCP
 from tests.kit.described_api import api_document, application
 from tests.kit.event_streams import WAIT_SECONDS
 from tests.kit.servers import Backends, LiveService, serving

@@ -30,8 +30,8 @@ _REASONS_BY_CAUSE: tuple[tuple[type[Exception], str], ...] = (
 )
 
 
-def one_line(text: str) -> str:
-    """Return a text with control characters replaced by spaces."""
+def replace_unprintable(text: str) -> str:
+    """Return a text on one line: a space replaces each character that cannot be printed."""
     return "".join(character if character.isprintable() else " " for character in text)
 
 

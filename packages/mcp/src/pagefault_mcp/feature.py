@@ -9,7 +9,7 @@ FEATURE = Feature(
     commands=dict.fromkeys(
         ("proxy", "mcp", "serve-proxies"), "pagefault_mcp.commands.host_commands:commands"
     ),
-    middleware=("pagefault_mcp.server.refusals:McpErrorMiddleware",),
+    middleware=("pagefault_mcp.server.error_middleware:McpErrorMiddleware",),
     # The SDK of MCP. The commands of the proxy do not need it.
     requires=("mcp",),
 )

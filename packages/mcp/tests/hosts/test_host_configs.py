@@ -9,10 +9,10 @@ from typing import Any
 import pytest
 
 from app.cli.error_output import EXIT_CANNOT_START, print_error
-from pagefault_mcp.hosts.host_configs import Wrapping, rewrite
+from pagefault_mcp.hosts.host_configs import ProxyCommand, rewrite
 from pagefault_mcp.hosts.host_servers import ConfigError, read_servers
 
-WRAPPING = Wrapping("/opt/bin/pagefault", ["--session", "demo"])
+PROXY_COMMAND = ProxyCommand("/opt/bin/pagefault", ["--session", "demo"])
 CLAUDE = """{
   "mcpServers": {
     "files": {
@@ -82,7 +82,7 @@ def config(tmp_path: Path) -> Path:
 def run(path: Path, *, undo: bool = False, dry_run: bool = False) -> int:
     """As the command does it: the status."""
     try:
-        rewrite(path, WRAPPING, undo=undo, dry_run=dry_run)
+        rewrite(path, PROXY_COMMAND, undo=undo, dry_run=dry_run)
     except ConfigError as exc:
         print_error(str(exc))
         return EXIT_CANNOT_START
@@ -109,12 +109,12 @@ def test_every_server_runs_behind_the_proxy_and_nothing_else_changes(config: Pat
 
 
 def test_comments_inputs_and_variables_stay() -> None:
-    assert WRAPPING.wrap(VS_CODE.encode()).decode() == WRAPPED_VS_CODE
+    assert PROXY_COMMAND.wrap(VS_CODE.encode()).decode() == WRAPPED_VS_CODE
     settings = '{"editor.fontSize": 12, "mcp": {"servers": {"a": {"command": "b"}}}}'
-    wrapped = json.loads(WRAPPING.wrap(settings.encode()))
+    wrapped = json.loads(PROXY_COMMAND.wrap(settings.encode()))
     assert wrapped["mcp"]["servers"]["a"]["args"][-2:] == ["--", "b"]
     both = '{"mcpServers": {}, "servers": {"a": {"command": "b"}}}'
-    wrapped = json.loads(WRAPPING.wrap(both.encode()))
+    wrapped = json.loads(PROXY_COMMAND.wrap(both.encode()))
     assert wrapped["servers"]["a"]["args"][-2:] == ["--", "b"]
 
 
@@ -295,8 +295,8 @@ def test_file_that_cannot_be_written_stays_and_nothing_is_left_beside_it(
 def test_options_are_those_of_every_server_and_are_not_needed_to_undo(
     config: Path, words: list[str]
 ) -> None:
-    wrapping = Wrapping("/opt/bin/pagefault", ["--session", "demo", *words])
-    rewrite(config, wrapping, undo=False, dry_run=False)
+    proxy_command = ProxyCommand("/opt/bin/pagefault", ["--session", "demo", *words])
+    rewrite(config, proxy_command, undo=False, dry_run=False)
     servers = json.loads(config.read_text())["mcpServers"].values()
     assert all({"--session", *words}.issubset(server["args"]) for server in servers)
     assert run(config, undo=True) == 0
@@ -411,8 +411,8 @@ def test_missing_file_is_named(tmp_path: Path, capsys: pytest.CaptureFixture[str
 
 def wrap(servers: dict[str, object]) -> dict[str, Any]:
     """Return wrapped servers, after a check that a second wrapping changes nothing."""
-    text = WRAPPING.wrap(json.dumps({"mcpServers": servers}).encode())
-    assert WRAPPING.wrap(text) == text
+    text = PROXY_COMMAND.wrap(json.dumps({"mcpServers": servers}).encode())
+    assert PROXY_COMMAND.wrap(text) == text
     return dict(json.loads(text)["mcpServers"])
 
 
@@ -516,7 +516,9 @@ def test_server_that_would_not_work_behind_the_proxy_is_left_alone_with_a_reason
 
 
 def test_half_a_pair_of_surrogates_stays() -> None:
-    text = WRAPPING.wrap(rb'{"servers": {"a": {"command": "b", "args": ["\ud83d", "\u00e9"]}}}')
+    text = PROXY_COMMAND.wrap(
+        rb'{"servers": {"a": {"command": "b", "args": ["\ud83d", "\u00e9"]}}}'
+    )
     assert text.endswith(b'"b", "\\ud83d", "\xc3\xa9"]}}}')
 
 

@@ -119,7 +119,7 @@ def _read_server(
     Raises:
         typer.BadParameter: There is neither a command nor a URL, or both, or one is invalid.
     """
-    from pagefault_mcp.service_client.running_service import parse_header, parse_url_option
+    from pagefault_mcp.service_client.service_connection import parse_header, parse_url_option
     from pagefault_mcp.upstreams.server_connections import UpstreamOptions
 
     headers = [parse_header(item) for item in header or ()]
@@ -161,7 +161,7 @@ class _StoreOptions:
             if self.env_file is not None and not self.env_file.is_file():
                 raise typer.BadParameter(f"{self.env_file} is no file", param_hint="--env-file")
             return
-        from pagefault_mcp.service_client.running_service import parse_url_option
+        from pagefault_mcp.service_client.service_connection import parse_url_option
 
         parse_url_option(self.url)
         _reject_with_url(
@@ -217,7 +217,7 @@ class _StoreOptions:
             make_shared_service,
             parse_base_url,
         )
-        from pagefault_mcp.service_client.running_service import build_headers
+        from pagefault_mcp.service_client.service_connection import build_headers
 
         if self.url is not None:
             remote = make_remote_service(
@@ -316,7 +316,7 @@ def _rewrite_config(
     Raises:
         typer.Exit: The file cannot be changed; the reason has been printed.
     """
-    from pagefault_mcp.hosts.host_configs import make_wrapping, rewrite
+    from pagefault_mcp.hosts.host_configs import make_proxy_command, rewrite
     from pagefault_mcp.hosts.host_servers import ConfigError
 
     arguments = [
@@ -326,7 +326,7 @@ def _rewrite_config(
         for word in (name, str(value))
     ]
     try:
-        rewrite(config, make_wrapping([*arguments, *flags]), undo=undo, dry_run=dry_run)
+        rewrite(config, make_proxy_command([*arguments, *flags]), undo=undo, dry_run=dry_run)
     except ConfigError as exc:
         raise _print_failure(str(exc)) from exc
 
@@ -358,7 +358,7 @@ def serve_mcp(
     if url is not None:
         from app.cli.error_output import check_session, print_error
         from pagefault_mcp.proxy.bridge import run_bridge
-        from pagefault_mcp.service_client.running_service import parse_header
+        from pagefault_mcp.service_client.service_connection import parse_header
 
         _reject_with_url({"--project": project, "--data-dir": data_dir, "--env-file": env_file})
         headers = [parse_header(item) for item in header or ()]

@@ -25,7 +25,7 @@ from itertools import pairwise
 from pathlib import Path
 from typing import TypeAlias
 
-from pagefault_mcp.errors import one_line
+from pagefault_mcp.errors import replace_unprintable
 from pagefault_mcp.hosts.host_servers import URL_KEYS, ConfigError, HostServer, read_servers
 from pagefault_mcp.messages.json_spans import Span
 
@@ -63,7 +63,7 @@ def describe_difference(path: Path, before: bytes, after: bytes) -> str:
             lines.append(f"  {json.dumps(old.name, ensure_ascii=False)}")
             lines += [f"-   {line}" for line in old_lines if line not in new_lines]
             lines += [f"+   {line}" for line in new_lines if line not in old_lines]
-    return "".join(f"{one_line(line)}\n" for line in lines)
+    return "".join(f"{replace_unprintable(line)}\n" for line in lines)
 
 
 def _describe_server(server: HostServer) -> Iterator[str]:
@@ -152,7 +152,7 @@ _Edit: TypeAlias = tuple[Span, bytes]
 
 
 @dataclass(frozen=True, slots=True)
-class Wrapping:
+class ProxyCommand:
     """The command line of a proxy, to which the command of a server is appended."""
 
     command: str
@@ -272,22 +272,22 @@ def _apply_edits(text: bytes, edits: Iterable[_Edit]) -> bytes:
     return b"".join([*pieces, text[position:]])
 
 
-def make_wrapping(options: Sequence[str]) -> Wrapping:
-    """Return a wrapping with the absolute path of the `pagefault` command that is running."""
+def make_proxy_command(options: Sequence[str]) -> ProxyCommand:
+    """Return the command line of a proxy, with the path of the running `pagefault` command."""
     folder, name = os.path.split(sys.argv[0])
     running_command = sys.argv[0] if folder and name == "pagefault" else None
     beside_interpreter = shutil.which("pagefault", path=str(Path(sys.executable).parent))
     command = running_command or beside_interpreter or shutil.which("pagefault") or sys.argv[0]
     # Symbolic links are not resolved, so that a link to the newest version stays in use.
-    return Wrapping(os.path.abspath(command), options)
+    return ProxyCommand(os.path.abspath(command), options)
 
 
-def rewrite(path: Path, wrapping: Wrapping, *, undo: bool, dry_run: bool) -> None:
+def rewrite(path: Path, proxy_command: ProxyCommand, *, undo: bool, dry_run: bool) -> None:
     """Put the servers of a file behind the proxy, or restore the file, and print the changes.
 
     Args:
         path: The configuration.
-        wrapping: The command line of the proxy.
+        proxy_command: The command line of the proxy.
         undo: Restore the file from its backup.
         dry_run: Only print the changes, without secrets.
 
@@ -298,7 +298,7 @@ def rewrite(path: Path, wrapping: Wrapping, *, undo: bool, dry_run: bool) -> Non
     backup = path.with_name(path.name + _BACKUP_SUFFIX)
     try:
         before = path.read_bytes()
-        after = _undo_edits(before, backup) if undo else wrapping.wrap(before)
+        after = _undo_edits(before, backup) if undo else proxy_command.wrap(before)
         keeps_backup = backup.exists() and _is_current_backup(backup.read_bytes(), before)
     except OSError as exc:
         raise ConfigError(f"cannot read {exc.filename}: {exc.strerror}") from exc
@@ -335,7 +335,7 @@ def _describe_skipped(text: bytes) -> Iterator[str]:
     """Yield a line for each server that is not put behind the proxy."""
     for server in read_servers(text):
         if reason := server.reason_to_skip:
-            yield one_line(f'"{server.name}" is left alone: {reason}') + "\n"
+            yield replace_unprintable(f'"{server.name}" is left alone: {reason}') + "\n"
 
 
 def _is_current_backup(backup: bytes, now: bytes) -> bool:
@@ -379,8 +379,8 @@ def _undo_edits(now: bytes, backup: Path) -> bytes:
         for server in read_servers(before):
             if server.name in wrapped and not server.is_behind_proxy:
                 current = wrapped[server.name]
-                wrapping = Wrapping(current.values["command"], current.proxy_options)
-                edits += wrapping.make_edits(before, server, replaces_all=replaces_all)
+                proxy_command = ProxyCommand(current.values["command"], current.proxy_options)
+                edits += proxy_command.make_edits(before, server, replaces_all=replaces_all)
         if _apply_edits(before, edits) == now:
             return before
     raise ConfigError(

@@ -13,7 +13,7 @@ from typing import Any, NamedTuple, TypeGuard
 import typer
 
 from pagefault_mcp.messages.json_spans import MemberScanner, Span
-from pagefault_mcp.service_client.running_service import parse_header, parse_url_option
+from pagefault_mcp.service_client.service_connection import parse_header, parse_url_option
 
 # Both patterns also match strings, so that nothing in a string is taken for a comment or a comma.
 # Their quantifiers are possessive, and an unterminated token ends with the text, so that the time

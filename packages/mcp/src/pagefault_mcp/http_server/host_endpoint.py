@@ -52,7 +52,7 @@ from pagefault_mcp.messages.sessionless_requests import (
     find_refusal,
 )
 from pagefault_mcp.proxy.proxy import ProxyFactory
-from pagefault_mcp.server.refusals import MCP_PATH
+from pagefault_mcp.server.error_middleware import MCP_PATH
 from pagefault_mcp.upstreams.server_connections import Connect
 
 _SESSION_HEADER = "mcp-session-id"

@@ -26,7 +26,7 @@ from pagefault_dialects.errors import PagefaultError
 from pagefault_mcp.http_server.host_endpoint import HostEndpoint
 from pagefault_mcp.proxy.proxy import ProxyFactory
 from pagefault_mcp.proxy.proxy_process import ProxyService, end_on_signals
-from pagefault_mcp.server.refusals import MCP_PATH, McpErrorMiddleware
+from pagefault_mcp.server.error_middleware import MCP_PATH, McpErrorMiddleware
 from pagefault_mcp.service_client.service_exchange import ServiceRequestError
 from pagefault_mcp.service_client.service_store import ServiceStore
 from pagefault_mcp.service_client.shared_folder import KEY_PATH

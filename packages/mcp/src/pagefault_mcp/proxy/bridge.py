@@ -9,7 +9,7 @@ import anyio
 import httpx
 
 from pagefault_mcp.proxy.pipes import read_standard_input, write_standard_output
-from pagefault_mcp.service_client.running_service import (
+from pagefault_mcp.service_client.service_connection import (
     CONNECT_SECONDS,
     FIRST_REQUEST_SECONDS,
     Headers,

@@ -25,7 +25,7 @@ from pagefault_mcp.proxy.call_traces import CallTraces, NoCallTraces
 from pagefault_mcp.proxy.pipes import read_standard_input, wait_for_hangup, write_standard_output
 from pagefault_mcp.proxy.proxy import Proxy, ProxyFactory
 from pagefault_mcp.service_client.collected_files import CollectedFolder
-from pagefault_mcp.service_client.running_service import (
+from pagefault_mcp.service_client.service_connection import (
     CLIENT_LIMITS,
     CONNECT_SECONDS,
     FIRST_REQUEST_SECONDS,

@@ -37,8 +37,8 @@ from app.services.requests.whole_bodies import RequestBodies
 from app.wiring.services import Provider, Services
 from pagefault_dialects.errors import PagefaultError, PayloadTooLargeError
 from pagefault_mcp.messages.message_limits import check_message, parse_message
+from pagefault_mcp.server.error_middleware import MCP_PATH
 from pagefault_mcp.server.memory_caller import McpCaller, read_mcp_caller
-from pagefault_mcp.server.refusals import MCP_PATH
 
 if TYPE_CHECKING:
     from mcp.server.streamable_http_manager import StreamableHTTPSessionManager

@@ -26,7 +26,7 @@ import anyio.to_thread
 from pagefault_dialects.json.values import JsonValue, json_bytes
 from pagefault_dialects.media.file_names import safe_file_name
 from pagefault_dialects.media.types import mime_type_for_filename
-from pagefault_mcp.errors import describe_error, one_line
+from pagefault_mcp.errors import describe_error, replace_unprintable
 from pagefault_mcp.messages.file_mentions import find_paths
 
 MAX_FILES = 100
@@ -287,7 +287,7 @@ class CollectedFolder:
         }
 
     def _warn_not_stored(self, path: str, reason: str) -> None:
-        self._warn(f"{one_line(path)} in {self._root} is not stored: {reason}")
+        self._warn(f"{replace_unprintable(path)} in {self._root} is not stored: {reason}")
 
 
 def _walk_files(root: str) -> Iterator[tuple[str, FileState]]:

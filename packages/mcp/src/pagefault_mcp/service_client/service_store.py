@@ -21,7 +21,7 @@ import httpx
 
 from pagefault_dialects.json.values import JsonValue, json_bytes, json_text
 from pagefault_dialects.model.render_options import McpRevision, RenderOptions, find_changed_options
-from pagefault_mcp.errors import describe_transport_error, one_line
+from pagefault_mcp.errors import describe_transport_error, replace_unprintable
 from pagefault_mcp.messages.argument_handles import (
     FileArgument,
     FileForm,
@@ -369,4 +369,4 @@ def parse_detail(response: httpx.Response) -> str | None:
         detail = str(problem["detail"])[:_LONGEST_DETAIL_CHARS]
     except (ValueError, KeyError, TypeError, RecursionError):
         return None
-    return one_line(detail)
+    return replace_unprintable(detail)

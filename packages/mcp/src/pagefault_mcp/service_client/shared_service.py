@@ -18,7 +18,7 @@ import anyio
 import httpx
 
 from pagefault_mcp.errors import describe_error
-from pagefault_mcp.service_client.running_service import CLIENT_LIMITS
+from pagefault_mcp.service_client.service_connection import CLIENT_LIMITS
 from pagefault_mcp.service_client.service_exchange import ServiceRequestError
 from pagefault_mcp.service_client.shared_folder import (
     SharedSetup,

@@ -14,7 +14,7 @@ from urllib.request import Request
 import anyio
 import httpx
 
-from pagefault_mcp.errors import one_line
+from pagefault_mcp.errors import replace_unprintable
 from pagefault_mcp.messages.lines import Line, find_answered_ids, get_member, is_id, join_lines
 
 CANCELLED: Final = "notifications/cancelled"
@@ -142,7 +142,7 @@ def _find_reason(response: httpx.Response, error: Mapping[str, Any], text: bytes
     shown = reason.strip()[:_LONGEST_REASON_CHARS] if isinstance(reason, str) else ""
     for secret in _find_possible_secrets(response.request):
         shown = shown.replace(secret, _MASK)
-    return one_line(shown)
+    return replace_unprintable(shown)
 
 
 def _find_redirect_host(response: httpx.Response) -> str:

@@ -1,6 +1,6 @@
-"""Options and the first request for a service that already runs, which `--url` names.
+"""Connects `pagefault proxy --url` and `pagefault mcp --url` to a running service.
 
-The commands `pagefault proxy --url` and `pagefault mcp --url` use these functions.
+The functions parse the URL and the headers from the command line, and send the first request.
 """
 
 import ipaddress
@@ -92,7 +92,7 @@ def parse_header(header: str) -> tuple[str, str]:
 
 
 def build_headers(headers: Headers = ()) -> httpx.Headers:
-    """Return headers for requests to a service, with the key in PAGEFAULT_API_KEY.
+    """Return headers for requests to a service, with the API key in PAGEFAULT_API_KEY.
 
     An `Authorization` among `headers` takes precedence over the key. The key is removed from the
     environment, so that no child process inherits it.
@@ -111,12 +111,12 @@ def build_headers(headers: Headers = ()) -> httpx.Headers:
 async def find_problem(
     client: httpx.AsyncClient, request: httpx.Request, *, has_header_option: bool
 ) -> str | None:
-    """Send a first request; return a sentence that says why it failed, or `None` if it succeeded.
+    """Send the first request; return a sentence that says why it failed, `None` if it succeeded.
 
     Args:
         client: The client of the service.
         request: The request. A successful response is a JSON object.
-        has_header_option: The sentence may recommend `--header`, which the command has.
+        has_header_option: True if the command has `--header`, which the sentence then recommends.
     """
     # User name, password and query of the URL may be secret.
     url = request.url.copy_with(userinfo=b"", query=None)
