@@ -19,7 +19,7 @@ from typing_extensions import TypeAliasType
 
 from app.models.identity import utc_now
 from app.models.stored_interaction import InputKind
-from pagefault_dialects.model.base import FrozenModel, frozen
+from pagefault_dialects.model.base import FrozenModel, freeze_json
 
 Role = TypeAliasType("Role", Literal["system", "user", "assistant", "tool"])
 
@@ -96,11 +96,11 @@ def _read_input(value: object, _: object) -> object:
         raise ValueError(msg)
     if value.keys() != MultiModalInput.model_fields.keys():
         # Validation would report an error for each unknown member.
-        return frozen(value)
+        return freeze_json(value)
     try:
         return MultiModalInput.model_validate(value)
     except ValidationError:
-        return frozen(value)
+        return freeze_json(value)
 
 
 class _ExclusiveSchema:

@@ -23,7 +23,8 @@ class StoredMessage:
     answer_number: int = 1
     """The number of this answer among the answers to calls with this id in the session, from 1."""
     is_apart: bool | None = None
-    """True if a request stored it alone, not in a list; `None` in rows of earlier versions."""
+    """False for a result that was stored in one request with others, whose order renderings keep;
+    `None` for a result that was stored alone."""
 
 
 MessageRole = TypeAliasType(
@@ -68,8 +69,8 @@ class StoredHistoryMessage:
     answer_number: int = 1
     """The number of this result among the results of calls with the same id, from 1."""
     is_apart: bool | None = None
-    """True for a result that a request stored alone; `None` for one in a list, and in rows of
-    earlier versions."""
+    """True for a result that was stored alone. `None` for a result that was stored in one request
+    with others, whose order renderings keep, and in rows of earlier versions."""
 
     @property
     def is_wrapped(self) -> bool:

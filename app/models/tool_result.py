@@ -128,7 +128,7 @@ class StoredToolResult:
     answer_number: int = 1
     """The number of this answer among the answers to the same call id in the session."""
     is_apart: bool | None = None
-    """See `StoredMessage`."""
+    """See `StoredMessage.is_apart`."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -46,7 +46,12 @@ from pagefault_dialects.messages.message_media import find_media
 from pagefault_dialects.model.media import InMemoryMedia
 from pagefault_dialects.model.page import Body, Modality, Page, PageFields
 from pagefault_dialects.pages.levels import derive_levels
-from pagefault_dialects.pages.one_line import one_line, quote, quote_short, without_base64
+from pagefault_dialects.pages.line_formats import (
+    escape_line_breaks,
+    quote,
+    quote_short,
+    without_base64,
+)
 from pagefault_dialects.pages.page_blocks import page_blocks
 from pagefault_dialects.pages.page_text import list_page_texts
 from pagefault_dialects.pages.sizes import estimate_page_tokens
@@ -207,7 +212,7 @@ def _video_page(text: str) -> None:
 
 def _lines(text: str) -> None:
     quote(text)
-    one_line(text)
+    escape_line_breaks(text)
     quote_short(text, 200)
     without_base64(text)
 

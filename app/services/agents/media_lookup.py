@@ -26,7 +26,7 @@ from pagefault_dialects.model.conversation import InlineBytes, Medium
 from pagefault_dialects.model.media_handles import handle_of
 from pagefault_dialects.model.page import Level
 from pagefault_dialects.model.resource import Resource
-from pagefault_dialects.pages.one_line import quote_short
+from pagefault_dialects.pages.line_formats import quote_short
 from pagefault_dialects.tools.tool_arguments import WrongArgumentsError
 
 _MAX_REF_CHARS = 100

@@ -40,7 +40,7 @@ from pagefault_dialects.json.values import JsonValue
 from pagefault_dialects.media.types import is_textual
 from pagefault_dialects.model.page import Level, PageFilters
 from pagefault_dialects.model.resource import Resource, resource_kind
-from pagefault_dialects.pages.one_line import quote, quote_short
+from pagefault_dialects.pages.line_formats import quote, quote_short
 from pagefault_dialects.tools.tool_arguments import (
     TOOLS,
     ListMediaArguments,

@@ -35,7 +35,7 @@ from pagefault_dialects.media.types import is_textual
 from pagefault_dialects.model.page import Level
 from pagefault_dialects.model.resource import Resource
 from pagefault_dialects.pages.effective_level import whole_text
-from pagefault_dialects.pages.one_line import quote
+from pagefault_dialects.pages.line_formats import quote
 from pagefault_dialects.text_windows import LineRange, parse_line_range
 from pagefault_dialects.texts.excerpts import LineCollector, LineExcerpt, MatchCollector, Matches
 from pagefault_dialects.texts.line_blocks import LineBlockSplitter

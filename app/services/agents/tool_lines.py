@@ -8,7 +8,12 @@ from app.services.pages.page_lists import Hit
 from app.services.pages.stored_pages import read_descriptor, read_fields
 from pagefault_dialects.model.conversation import Medium, stored_medium
 from pagefault_dialects.model.resource import Resource
-from pagefault_dialects.pages.one_line import format_duration, one_line, quote, quote_short
+from pagefault_dialects.pages.line_formats import (
+    escape_line_breaks,
+    format_duration,
+    quote,
+    quote_short,
+)
 from pagefault_dialects.targets.tokens import count_tokens
 
 # The maximum length of a line, and of a title in it.
@@ -58,7 +63,7 @@ def _split_line(hit: Hit) -> tuple[str, str]:
     tokens = descriptor["size_tokens"]
     details = [fields.modality, fields.compression_level.name]
     details += [] if tokens is None else [f"~{tokens} tokens"]
-    start = f"{one_line(hit.page.page_id)} ({', '.join(details)})"
+    start = f"{escape_line_breaks(hit.page.page_id)} ({', '.join(details)})"
     return start, hit.snippet or fields.hint or fields.caption or ""
 
 
@@ -83,7 +88,7 @@ def format_medium(medium: Medium, handle: str) -> str:
     """Return the description of a medium: `[audio @blob:… a.mp3 5:42, audio/mpeg, 45210 bytes]`."""
     details = [medium.kind, handle]
     if medium.filename:
-        details.append(one_line(medium.filename).replace("[", "(").replace("]", ")"))
+        details.append(escape_line_breaks(medium.filename).replace("[", "(").replace("]", ")"))
     hints = medium.hints
     if hints.width and hints.height:
         details.append(f"{hints.width}{_TIMES}{hints.height}")

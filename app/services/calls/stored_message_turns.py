@@ -36,9 +36,11 @@ def read_message_turns(
     turns = _read_turns(entry, resources, audience=audience, origin=origin, finds_media=finds_media)
     if entry.answer_number == 1 and not entry.is_apart:
         return turns
-    number, is_apart = entry.answer_number, bool(entry.is_apart)
+    number, is_stored_alone = entry.answer_number, bool(entry.is_apart)
     return [
-        replace(turn, answer_number=number, is_apart=is_apart) if turn.role == "tool" else turn
+        replace(turn, answer_number=number, is_stored_alone=is_stored_alone)
+        if turn.role == "tool"
+        else turn
         for turn in turns
     ]
 

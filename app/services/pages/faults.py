@@ -42,7 +42,7 @@ from pagefault_dialects.model.base import ClientId, Count, FrozenModel, faults_o
 from pagefault_dialects.model.client_ids import CLIENT_ID
 from pagefault_dialects.model.page import Level, LevelInput, PageForm
 from pagefault_dialects.model.render_options import ImageDetail, Rendering
-from pagefault_dialects.pages.one_line import quote, quote_short
+from pagefault_dialects.pages.line_formats import quote, quote_short
 from pagefault_dialects.pages.typed_content import write_failure_json
 from pagefault_dialects.texts.cuts import cut_short
 from pagefault_dialects.turns.page_turns import PageFaultCall
@@ -360,7 +360,7 @@ class PreparedFault:
     fault: PageFaultCall
     """The page and level, by which renderings recognise the fault."""
     is_apart: bool | None = True
-    """See `StoredHistoryMessage`."""
+    """See `StoredHistoryMessage.is_apart`."""
 
     def mark_as_list_item(self) -> Self:
         """Return the fault marked as one of a list; see `PreparedEntry`."""

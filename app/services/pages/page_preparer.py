@@ -54,7 +54,7 @@ from pagefault_dialects.model.page import (
     StoredRepresentation,
 )
 from pagefault_dialects.model.resource import Resource
-from pagefault_dialects.pages.descriptors import scenes_of
+from pagefault_dialects.pages.descriptors import find_scenes
 from pagefault_dialects.pages.levels import derive_levels
 
 # The beginning of an image that is enough to estimate what it costs to decode.
@@ -364,5 +364,5 @@ def _derive_levels(prepared: PreparedPage, supplied: Mapping[Level, Body]) -> Pa
 
 def _searched_fields(fields: PageFields) -> tuple[object, ...]:
     """Return the fields that searches read, and those by which they filter."""
-    texts = (fields.hint, fields.caption, fields.transcript, scenes_of(fields))
+    texts = (fields.hint, fields.caption, fields.transcript, find_scenes(fields))
     return (*texts, fields.session_id, fields.modality)

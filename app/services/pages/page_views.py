@@ -32,8 +32,8 @@ from pagefault_dialects.media.types import OCTET_STREAM
 from pagefault_dialects.model.page import Body, Level, MediaForm, Page, Representation, StoredPage
 from pagefault_dialects.model.render_options import ImageDetail, JsonPiece, MediaPiece
 from pagefault_dialects.model.resource import Damage, parse_resource_id
-from pagefault_dialects.pages.effective_level import effective_level, find_attached_image
-from pagefault_dialects.pages.one_line import quote
+from pagefault_dialects.pages.effective_level import find_attached_image, find_effective_level
+from pagefault_dialects.pages.line_formats import quote
 from pagefault_dialects.pages.page_blocks import PageBlocks, page_blocks
 from pagefault_dialects.pages.typed_content import write_page_json
 from pagefault_dialects.texts.cuts import Excerpt, take_excerpt
@@ -212,7 +212,9 @@ class BlocksOptions:
         if self.max_tokens is None:
             return take_excerpt(text, max_chars=self.max_chars, offset=self.offset)
         # Only the text of FULL can be read on from an offset.
-        is_full = effective_level(page, Level.FULL).level is effective_level(page, level).level
+        is_full = (
+            find_effective_level(page, Level.FULL).level is find_effective_level(page, level).level
+        )
         notice = partial(_make_cut_notice, page.page_id, self.max_tokens, is_full)
         return head_and_tail_within(text, max(0, self.max_tokens - _FRAME_TOKENS), notice)
 
@@ -295,7 +297,7 @@ class PageViews:
             marks: See `PageMediaReader.make_image_url`.
         """
         view = await self.check_images(view)
-        effective = await run_in_loop_if(view.is_quick, effective_level, view.page, view.level)
+        effective = await run_in_loop_if(view.is_quick, find_effective_level, view.page, view.level)
         is_repaired = effective.level in view.page.damage
         image_url = await view.media.make_image_url(
             view.page, effective.level, marks=marks, is_repaired=is_repaired

@@ -162,8 +162,8 @@ class LoadedSession:
             seq=entry.seq,
             structured_contents=self.structured_contents,
         )
-        is_apart = entry.is_apart is not False
-        return [replace(turn, answer_number=entry.answer_number, is_apart=is_apart)]
+        is_stored_alone = entry.is_apart is not False
+        return [replace(turn, answer_number=entry.answer_number, is_stored_alone=is_stored_alone)]
 
 
 async def load_entry(

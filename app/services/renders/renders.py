@@ -17,7 +17,7 @@ from app.services.renders.session_renders import SessionRenders
 from app.services.renders.tool_result_renders import ToolResultRenders
 from pagefault_dialects.errors import Fault, InvalidPayloadError
 from pagefault_dialects.model.page import Level
-from pagefault_dialects.pages.effective_level import effective_level
+from pagefault_dialects.pages.effective_level import find_effective_level
 from pagefault_dialects.turns.page_turns import make_page_turn
 
 
@@ -61,7 +61,7 @@ class Renders:
         view = await self.views.check_images(await self.views.view(project_id, page_id, level))
         if view.page.damage:
             # A text replaces a damaged image, so the level of the rendering is that of the text.
-            view = replace(view, level=effective_level(view.page, view.level).level)
+            view = replace(view, level=find_effective_level(view.page, view.level).level)
         medium = await load_page_medium(view)
         origin = f"/api/pages/{page_id}"
         call_id = tool_call_id or f"call_{hashlib.sha256(page_id.encode()).hexdigest()[:24]}"

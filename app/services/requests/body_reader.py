@@ -18,7 +18,7 @@ from pagefault_dialects.json.values import (
     repair_surrogates,
 )
 from pagefault_dialects.model.normalized import LONE_SURROGATE_DETAIL, BodyWarning, more_warnings
-from pagefault_dialects.pages.one_line import quote_short
+from pagefault_dialects.pages.line_formats import quote_short
 from pagefault_dialects.text_windows import without_lone_surrogates
 
 _MAX_WARNINGS = 20

@@ -38,7 +38,7 @@ from pagefault_dialects.errors import Fault, InvalidPayloadError, PayloadTooLarg
 from pagefault_dialects.json.pointers import json_pointer
 from pagefault_dialects.json.values import JsonValue, json_text, parse_stored_json
 from pagefault_dialects.messages.message_references import find_references
-from pagefault_dialects.model.base import thawed
+from pagefault_dialects.model.base import thaw_json
 from pagefault_dialects.model.resource import parse_resource_id
 
 _NOT_AN_INTERACTION = "The body is not an interaction; `errors` says where."
@@ -150,7 +150,7 @@ def dump_input(interaction: Interaction) -> JsonValue:
     """Return the input of an interaction as the JSON value that is stored."""
     if isinstance(interaction.input, MultiModalInput):
         return interaction.input.dump()
-    return thawed(interaction.input)
+    return thaw_json(interaction.input)
 
 
 def read_output(body: bytes, *, limits: Limits) -> ChatMessage:

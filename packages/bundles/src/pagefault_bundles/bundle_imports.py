@@ -193,7 +193,7 @@ class _BundleWriter:
         )
         unit[PageAccessRecords].add(
             {
-                line.page_id: (line.access_count, line_types.parse_moment(line.last_accessed))
+                line.page_id: (line.access_count, line_types.parse_timestamp(line.last_accessed))
                 for line in lines
                 if line.last_accessed is not None
             }

@@ -229,7 +229,7 @@ def read_levels(line: line_types.PageLine) -> list[StoredRepresentation]:
 def read_alias_targets(line: line_types.ResourceLine) -> dict[str, AliasTarget]:
     """Return the targets of the aliases in a line, by alias."""
     return {
-        alias: AliasTarget(line.id, line_types.parse_moment(created_at))
+        alias: AliasTarget(line.id, line_types.parse_timestamp(created_at))
         for alias, created_at in line.aliases.items()
     }
 
@@ -279,5 +279,5 @@ def _make_record(record_type: type[_Record], line: Struct, **extra: object) -> _
 
 def _decode_value(name: str, value: object) -> object:
     if name in _MOMENT_NAMES and isinstance(value, str):
-        return line_types.parse_moment(value)
+        return line_types.parse_timestamp(value)
     return bytes(value) if isinstance(value, Raw) else value

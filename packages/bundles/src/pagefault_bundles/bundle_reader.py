@@ -265,8 +265,8 @@ class BundleCheck:
             require(is_within, "is a fork that has come further than its last number")
             return session.Session(
                 session_id=session_line.id,
-                created_at=line_types.parse_moment(session_line.created_at),
-                updated_at=line_types.parse_moment(session_line.updated_at),
+                created_at=line_types.parse_timestamp(session_line.created_at),
+                updated_at=line_types.parse_timestamp(session_line.updated_at),
                 last_seq=session_line.last_seq,
                 counts=session.HistoryCounts(
                     tool_results=self._counts[session.TOOL_RESULT],

@@ -59,9 +59,9 @@ class _EntryLine(_Line, tag_field="kind", frozen=True):
 class ToolResultLine(_EntryLine, tag="tool_result", frozen=True, omit_defaults=True):
     """A tool result in the history.
 
-    `answer_number` counts the results of calls with this `tool_call_id`. `is_apart` marks a result
-    that was stored alone, not with others in a message. Messages and page faults have both members,
-    too.
+    `answer_number` counts the results of calls with this `tool_call_id`. `is_apart` is false for a
+    result that was stored in one request with others. Messages and page faults have both members
+    too, with `is_apart` true if they were stored alone.
     """
 
     created_at: Moment
@@ -316,7 +316,7 @@ def check_number(number: int) -> None:
     )
 
 
-def parse_moment(text: str) -> datetime:
+def parse_timestamp(text: str) -> datetime:
     """Return the moment in a line.
 
     Raises:

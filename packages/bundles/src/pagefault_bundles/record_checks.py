@@ -90,8 +90,8 @@ def check_resource(line: line_types.ResourceLine) -> None:
     require(all(map(is_alias, line.aliases)), "has an alias that cannot be one")
     require(list(line.aliases) == sorted(line.aliases), "has its aliases in another order")
     for created_at in line.aliases.values():
-        line_types.parse_moment(created_at)
-    line_types.parse_moment(line.created_at)
+        line_types.parse_timestamp(created_at)
+    line_types.parse_timestamp(line.created_at)
 
 
 def check_tool_result(
@@ -129,7 +129,7 @@ def check_tool_result(
         ),
         "has a part with a resource that it does not describe",
     )
-    line_types.parse_moment(line.created_at)
+    line_types.parse_timestamp(line.created_at)
     return ResourceReferences(frozenset(required))
 
 
@@ -158,7 +158,7 @@ def check_page_fault(line: line_types.PageFaultLine, limits: Limits) -> Resource
             CLIENT_ID.match(call.page_id) is not None and 0 <= call.target_level <= 3,
             "has a page fault with an invalid page id or level",
         )
-    line_types.parse_moment(line.created_at)
+    line_types.parse_timestamp(line.created_at)
     return ResourceReferences(frozenset(find_image_ids(bytes(line.message))))
 
 
@@ -183,8 +183,8 @@ def check_interaction(line: line_types.InteractionLine, limits: Limits) -> Resou
     is_after = line.answer_seq is None or line.answer_seq > line.seq
     has_answer = not (was_answered_later and output is None)
     require(is_after and has_answer, "has an invalid number of its answer")
-    line_types.parse_moment(line.created_at)
-    line_types.parse_moment(line.answered_at or line.created_at)
+    line_types.parse_timestamp(line.created_at)
+    line_types.parse_timestamp(line.answered_at or line.created_at)
     attached: Sequence[str] = ()
     if isinstance(interaction.input, MultiModalInput):
         attached = [attached_id for _, attached_id in interaction.input.attached_ids()]
@@ -421,7 +421,7 @@ def check_message(line: line_types.MessageLine, limits: Limits) -> ResourceRefer
     forms = check_forms(line.inline_form)
     require("" not in forms, "has a form of a string that it does not contain")
     check_form_pointers(value, forms)
-    line_types.parse_moment(line.created_at)
+    line_types.parse_timestamp(line.created_at)
     if line.role is None:
         _check_flat_reading(line, value)
     return make_references(forms, mentioned=find_references(value))

@@ -17,8 +17,8 @@ from pagefault_dialects.json.values import JsonValue
 from pagefault_dialects.model.page import Body, Level, Page
 from pagefault_dialects.pages.effective_level import (
     EffectiveLevel,
-    effective_level,
     find_attached_image,
+    find_effective_level,
     whole_text,
 )
 from pagefault_dialects.pages.languages import add_fences, language_of
@@ -64,12 +64,12 @@ def test_effective_level_is_the_fullest_one_with_the_same_content(
     page: Page, levels: list[tuple[int, bool]]
 ) -> None:
     expected = [EffectiveLevel(Level(level), has_more) for level, has_more in levels]
-    assert [effective_level(page, level) for level in Level] == expected
+    assert [find_effective_level(page, level) for level in Level] == expected
 
 
 def test_transcript_is_less_than_a_recording_at_full() -> None:
     page = make_page("p", Body("url", "https://x/y.mp3"), **RECORDED)
-    assert effective_level(page, Level.REDUCED, with_recordings=True) == EffectiveLevel(
+    assert find_effective_level(page, Level.REDUCED, with_recordings=True) == EffectiveLevel(
         Level.REDUCED, True
     )
 
@@ -178,8 +178,8 @@ def test_whole_text_is_that_of_the_fullest_level(page: Page, words: str | None) 
 )
 def test_large_data_has_more_than_its_reduced_form(data: JsonValue) -> None:
     page = make_page("p", Body("json", data), modality="structured")
-    assert [effective_level(page, level).has_more for level in Level][1:] == [True] * 3
-    assert effective_level(page, Level.FULL) == EffectiveLevel(Level.FULL, False)
+    assert [find_effective_level(page, level).has_more for level in Level][1:] == [True] * 3
+    assert find_effective_level(page, Level.FULL) == EffectiveLevel(Level.FULL, False)
 
 
 @pytest.mark.parametrize(
@@ -203,5 +203,5 @@ def test_level_without_content_is_replaced_by_the_nearest_one(
     fields: dict[str, Any], supplied: dict[Level, Body], levels: list[int], words: str | None
 ) -> None:
     page = make_page("p", Body("none"), supplied=supplied, **fields)
-    assert [effective_level(page, level).level for level in Level] == levels
+    assert [find_effective_level(page, level).level for level in Level] == levels
     assert whole_text(page) == words

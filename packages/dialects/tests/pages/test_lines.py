@@ -12,11 +12,11 @@ from pydantic import ValidationError
 
 from packages.dialects.tests.pages.page_factory import BASE64, DATA_URI
 from pagefault_dialects.model.page import LONGEST_SECONDS, PageFields
-from pagefault_dialects.pages.one_line import (
+from pagefault_dialects.pages.line_formats import (
+    escape_line_breaks,
     format_clock,
     format_duration,
-    one_line,
-    parse_moment,
+    parse_timecode,
     quote,
     quote_short,
     without_base64,
@@ -64,12 +64,12 @@ ESCAPED = {
 
 @pytest.mark.parametrize(("text", "expected"), ESCAPED.values(), ids=ESCAPED)
 def test_characters_that_break_or_hide_a_line_are_escaped(text: str, expected: str) -> None:
-    assert one_line(text) == expected
+    assert escape_line_breaks(text) == expected
 
 
 @given(text=ANY_TEXT)
 def test_one_line_is_one_line(text: str) -> None:
-    assert len(f".{one_line(text)}.".splitlines()) == 1
+    assert len(f".{escape_line_breaks(text)}.".splitlines()) == 1
 
 
 @given(text=ANY_TEXT)
@@ -190,4 +190,4 @@ def test_longest_duration_is_a_short_text() -> None:
 def test_numbers_of_seconds_and_the_text_of_a_clock_are_moments(
     value: object, expected: float | None
 ) -> None:
-    assert parse_moment(value) == expected
+    assert parse_timecode(value) == expected

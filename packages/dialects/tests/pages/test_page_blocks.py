@@ -23,7 +23,7 @@ from packages.dialects.tests.pages.page_factory import (
 )
 from pagefault_dialects.model.page import Body, Level, Page
 from pagefault_dialects.pages.page_blocks import PageBlocks, page_blocks
-from pagefault_dialects.pages.page_text import visible_text
+from pagefault_dialects.pages.page_text import read_level_text
 
 
 def note(page_id: str) -> str:
@@ -378,4 +378,4 @@ def test_pieces_stepped_through_are_the_whole_text(page: Page, max_chars: int) -
         blocks = page_blocks(page, Level.FULL, image_url=None, cut=cut_to(max_chars, offset))
         pieces.append(_piece(str(blocks.content), page))
         offset = blocks.next_offset
-    assert "".join(pieces) == visible_text(page, Level.FULL)
+    assert "".join(pieces) == read_level_text(page, Level.FULL)

@@ -16,7 +16,7 @@ from packages.dialects.tests.pages.page_factory import (
 )
 from pagefault_dialects.model.page import AudioContent, Body, Level, Page, PageContent, VideoContent
 from pagefault_dialects.pages.page_blocks import page_blocks
-from pagefault_dialects.pages.page_text import image_text, visible_text
+from pagefault_dialects.pages.page_text import read_image_text, read_level_text
 from pagefault_dialects.pages.typed_content import build_typed_content
 
 # The FULL, REDUCED and ABSTRACT texts of an image without an attached medium.
@@ -61,7 +61,7 @@ CAPTIONS: dict[str, tuple[Page, list[str | None]]] = {
 def test_image_without_attachment_has_the_existing_texts(
     page: Page, expected: list[str | None]
 ) -> None:
-    assert [image_text(page, level) for level in list(Level)[:3]] == expected
+    assert [read_image_text(page, level) for level in list(Level)[:3]] == expected
 
 
 STANDUP: dict[str, Any] = {"modality": "audio", "transcript": "We ship today, all of it."}
@@ -135,7 +135,7 @@ WORDS: dict[str, tuple[Page, list[str | None]]] = {
 
 @pytest.mark.parametrize(("page", "expected"), WORDS.values(), ids=WORDS)
 def test_fuller_level_never_has_less_text(page: Page, expected: list[str | None]) -> None:
-    assert [visible_text(page, level) for level in list(Level)[:3]] == expected
+    assert [read_level_text(page, level) for level in list(Level)[:3]] == expected
 
 
 def test_summary_in_place_of_a_transcript_is_labelled() -> None:

@@ -327,14 +327,16 @@ def test_call_behind_its_answer_is_a_new_one_though_all_of_it_is_equal() -> None
 
 
 def test_results_stored_by_themselves_stand_in_the_order_of_their_calls() -> None:
-    results = [replace(answer(seq, item), is_apart=True) for seq, item in enumerate("abc", 2)]
+    results = [
+        replace(answer(seq, item), is_stored_alone=True) for seq, item in enumerate("abc", 2)
+    ]
     calls = calling(1, "a", "b", "c")
     for order in permutations(results):
         assert pair_calls([calls, *order]) == (calls, *results)
     # In messages they keep the order of their host.
     answers = (answer(2, "c"), answer(3, "a"))
     for sent in ([*answers, results[1]], [results[1], *answers], [answers[0], *results[1:2]]):
-        in_order = [item for item in sent if not item.is_apart]
+        in_order = [item for item in sent if not item.is_stored_alone]
         assert pair_calls([calls, *sent]) == (calls, results[1], *in_order)
 
 

@@ -46,7 +46,7 @@ def _turns(draw: st.DrawFn) -> ComposedTurn:
             tool_name=draw(_NAMES),
             is_error=draw(st.booleans()),
             approval_id=draw(st.sampled_from(["", "", "", "p"])),
-            is_apart=draw(st.booleans()),
+            is_stored_alone=draw(st.booleans()),
             answer_number=draw(st.integers(1, 2)),
             recorded_call=draw(st.sampled_from([None, None, TurnCall("a", "f", {"n": 2})])),
         )

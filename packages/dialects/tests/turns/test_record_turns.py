@@ -77,7 +77,7 @@ def test_turn_answers_its_call() -> None:
         call_id="call_1",
         tool_name="camera",
         is_error=True,
-        is_apart=True,
+        is_stored_alone=True,
     )
 
 

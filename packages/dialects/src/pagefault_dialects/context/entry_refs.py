@@ -16,7 +16,7 @@ from pagefault_dialects.context.recalls import WORD_END
 from pagefault_dialects.json.pointers import follow, json_pointer
 from pagefault_dialects.json.values import JsonValue, json_text
 from pagefault_dialects.model.conversation import ComposedTurn, Medium, TurnCall
-from pagefault_dialects.pages.one_line import one_line, quote_short
+from pagefault_dialects.pages.line_formats import escape_line_breaks, quote_short
 from pagefault_dialects.tools.tool_arguments import WrongArgumentsError
 
 _RANGE = re.compile(rf"@?entries:([0-9]{{1,15}})(?:(-)([0-9]{{1,15}})?)?{WORD_END}")
@@ -151,7 +151,7 @@ def _short_arguments(arguments: JsonValue, max_chars: int) -> str:
             else value
             for name, value in arguments.items()
         }
-    text = one_line(json_text(arguments))
+    text = escape_line_breaks(json_text(arguments))
     return text if len(text) <= max_chars else f"{text[:max_chars]}…"
 
 
@@ -161,4 +161,4 @@ def _join(words: Sequence[str]) -> str:
 
 
 def _shorten_name(name: str) -> str:
-    return one_line(name[:_NAME_CHARS])
+    return escape_line_breaks(name[:_NAME_CHARS])

@@ -31,7 +31,7 @@ from pagefault_dialects.model.conversation import (
     block_of,
     is_cache_mark,
 )
-from pagefault_dialects.pages.one_line import one_line, quote, quote_short
+from pagefault_dialects.pages.line_formats import escape_line_breaks, quote, quote_short
 from pagefault_dialects.targets.base64_leaves import text_of
 from pagefault_dialects.targets.media_lines import format_medium_name
 from pagefault_dialects.targets.rules import code_and_reason
@@ -175,7 +175,7 @@ def as_line(turn: ComposedTurn, page_id: str | None) -> ComposedTurn:
     media = f"; its media: {', '.join(handles[:_MAX_NAMED_MEDIA])}" if handles else ""
     if (others := len(handles) - _MAX_NAMED_MEDIA) > 0:
         media += f" and {others} more"
-    name = quote_short(one_line(turn.tool_name), 64)
+    name = quote_short(escape_line_breaks(turn.tool_name), 64)
     hint = f": {call} shows it" if call else ""
     line = f"[The result of {name} was left out{hint}{media}]"
     block = block_of(turn.items[0]) if turn.items else None

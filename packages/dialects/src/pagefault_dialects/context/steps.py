@@ -13,7 +13,7 @@ from types import MappingProxyType
 from typing import TypeAlias
 
 from pagefault_dialects.model.conversation import ComposedTurn, SyntheticNote
-from pagefault_dialects.pages.one_line import one_line
+from pagefault_dialects.pages.line_formats import escape_line_breaks
 from pagefault_dialects.texts.cuts import cut_short
 
 MAX_TOOLS = 6
@@ -194,7 +194,9 @@ def summarize_turns(
 
 def shorten_tool_name(tool_name: str) -> str:
     """Return the name of a tool on one line, cut to 40 characters."""
-    return cut_short(one_line(tool_name[: 2 * _MAX_TOOL_NAME_CHARS]), _MAX_TOOL_NAME_CHARS)
+    return cut_short(
+        escape_line_breaks(tool_name[: 2 * _MAX_TOOL_NAME_CHARS]), _MAX_TOOL_NAME_CHARS
+    )
 
 
 def is_added_result(turn: ComposedTurn) -> bool:

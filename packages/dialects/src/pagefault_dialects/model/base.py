@@ -1,7 +1,7 @@
 """Base classes of the pydantic models of requests and responses: frozen and strict.
 
-`frozen` and `thawed` convert JSON values between immutable and mutable types. `faults_of` converts
-errors of pydantic into `Fault`s, which do not repeat the input.
+`freeze_json` and `thaw_json` convert JSON values into immutable types and back. `faults_of`
+converts errors of pydantic into `Fault`s, which do not repeat the input.
 """
 
 import ast
@@ -34,15 +34,15 @@ ClientId: TypeAlias = Annotated[str, Field(pattern=CLIENT_ID_PATTERN)]
 # Packages whose classes have no docstrings below their fields.
 _WITHOUT_DOCSTRINGS = frozenset({"builtins", "msgspec", "pydantic", "typing"})
 JsonData: TypeAlias = Any
-"""JSON in Python's own types, or in the immutable ones of `frozen`."""
+"""JSON in dicts and lists, or in the immutable types that `freeze_json` returns."""
 
 
-def frozen(value: JsonData) -> JsonData:
+def freeze_json(value: JsonData) -> JsonData:
     """Return a JSON value with read-only mappings for objects, tuples for arrays, at any depth."""
     return _convert_containers(value, MappingProxyType, tuple)
 
 
-def thawed(value: JsonData) -> JsonData:
+def thaw_json(value: JsonData) -> JsonData:
     """Return a JSON value with dicts for objects and lists for arrays, at any depth."""
     return _convert_containers(value, dict, list)
 
@@ -154,7 +154,7 @@ def _dump_plain(value: object) -> JsonData:
         return moment_text(value)
     if isinstance(value, tuple):
         return [_dump_plain(item) for item in value]
-    return thawed(value)
+    return thaw_json(value)
 
 
 def add_docstrings(

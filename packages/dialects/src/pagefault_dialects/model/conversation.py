@@ -345,7 +345,7 @@ class Turn(Generic[_Item]):
     """
     approval_id: str = ""
     """The id of the request for approval that was denied, if the id of the call is unknown."""
-    is_apart: bool = False
+    is_stored_alone: bool = False
     """True if the result was stored alone, and not with others in a message or a list."""
     answer_number: int = 1
     """The number of the call that the result belongs to, among the calls with the same id."""

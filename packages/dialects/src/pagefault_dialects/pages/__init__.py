@@ -10,7 +10,7 @@
     reduced_data       smaller forms of JSON data
     sizes              sizes and estimated tokens of levels
     languages          the programming language of a text page
-    one_line           values as one line of text
+    line_formats       values as one line of text
     instructions       the instructions of the memory for a model's prompt
 
 All functions are pure. They do not read media: the caller passes the URL or the base64 of the image

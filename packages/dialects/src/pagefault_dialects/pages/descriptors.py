@@ -14,7 +14,7 @@ from pagefault_dialects.media.file_names import safe_file_name
 from pagefault_dialects.media.types import OCTET_STREAM, mime_type_for_filename
 from pagefault_dialects.model.page import LONGEST_SECONDS, Body, PageFields
 from pagefault_dialects.model.page_vectors import is_finite_number
-from pagefault_dialects.pages.one_line import format_clock, one_line
+from pagefault_dialects.pages.line_formats import escape_line_breaks, format_clock
 
 _MEDIA_MODALITIES = frozenset({"image", "audio", "video"})
 _MAX_NAME_CHARS = 512
@@ -24,14 +24,14 @@ _MIN_MEDIUM_CHARS = 1_024
 def mime_type(fields: PageFields, full: Body) -> str | None:
     """Return the declared MIME type, else the detected one, else that of the URL's extension."""
     if fields.mime_type and fields.mime_type.strip():
-        return one_line(fields.mime_type.strip())
+        return escape_line_breaks(fields.mime_type.strip())
     return body_mime_type(full)
 
 
 def body_mime_type(full: Body) -> str | None:
     """Return the detected MIME type of a medium, else that of the URL's extension."""
     if full.media is not None and full.media.mime_type != OCTET_STREAM:
-        return one_line(full.media.mime_type)
+        return escape_line_breaks(full.media.mime_type)
     name = _name_in_url(full)
     return mime_type_for_filename(name) if name else None
 
@@ -40,7 +40,7 @@ def file_name(full: Body) -> str | None:
     """Return the file name of a medium, else the last part of its URL's path."""
     name = full.media.filename if full.media else None
     safe = safe_file_name(name or _name_in_url(full))
-    return one_line(safe) if safe else None
+    return escape_line_breaks(safe) if safe else None
 
 
 def dimensions(fields: PageFields, full: Body) -> tuple[int, int] | None:
@@ -82,7 +82,7 @@ def build_tags(page_id: str, fields: PageFields, full: Body) -> list[str]:
     They are `[artifact] image:img_001 (image/png, 1920x1080)`, the same without the type, and
     `[artifact] image:img_001`.
     """
-    bare = f"[{fields.page_type}] {fields.modality}:{one_line(page_id)}"
+    bare = f"[{fields.page_type}] {fields.modality}:{escape_line_breaks(page_id)}"
     if fields.modality not in _MEDIA_MODALITIES:
         return [bare]
     seconds = duration_seconds(fields, full)
@@ -96,7 +96,7 @@ def describe_data_uri(full: Body) -> str:
     """Return the text that replaces a data URI."""
     if full.media is None:
         return "[data URI that cannot be read]"
-    return f"[data URI, {one_line(full.media.mime_type)}, {full.media.size_bytes} bytes]"
+    return f"[data URI, {escape_line_breaks(full.media.mime_type)}, {full.media.size_bytes} bytes]"
 
 
 def _name_in_url(full: Body) -> str | None:
@@ -113,12 +113,12 @@ _Value = TypeVar("_Value")
 Scenes = tuple[str | dict[str, JsonValue], ...]
 
 
-def scenes_of(fields: PageFields) -> Scenes | None:
+def find_scenes(fields: PageFields) -> Scenes | None:
     """Return the scenes of a video."""
     return _read_field(fields, "scenes", fields.scenes, _read_scenes)
 
 
-def schema_name_of(fields: PageFields) -> str | None:
+def find_schema_name(fields: PageFields) -> str | None:
     """Return the name of the schema of a structured page."""
     return _read_field(fields, "schema_name", fields.schema_name, _read_name)
 

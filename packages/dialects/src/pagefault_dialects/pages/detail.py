@@ -16,13 +16,23 @@ from pagefault_dialects.pages.descriptors import (
     describe_data_uri,
     describe_medium,
     duration_seconds,
+    find_scenes,
+    find_schema_name,
     format_dimensions,
     mime_type,
-    scenes_of,
-    schema_name_of,
 )
-from pagefault_dialects.pages.one_line import format_duration, one_line, quote_short, without_base64
-from pagefault_dialects.pages.page_text import caption_of, scene_lines, transcript_of, visible_text
+from pagefault_dialects.pages.line_formats import (
+    escape_line_breaks,
+    format_duration,
+    quote_short,
+    without_base64,
+)
+from pagefault_dialects.pages.page_text import (
+    find_caption,
+    find_transcript,
+    read_level_text,
+    scene_lines,
+)
 from pagefault_dialects.pages.sizes import estimate_page_tokens
 from pagefault_dialects.texts.cuts import find_boundary_before
 
@@ -70,7 +80,7 @@ def format_manifest_line(
         *([] if size_tokens is None else [f"~{size_tokens} tokens"]),
         *(["pinned"] if fields.pinned else []),
     ]
-    start = f"- {one_line(page_id)} ({', '.join(properties)})"
+    start = f"- {escape_line_breaks(page_id)} ({', '.join(properties)})"
     words = _manifest_words(fields)
     if words is None:
         return start
@@ -143,23 +153,23 @@ def _specified_lines(page: Page) -> list[tuple[str, str | None]]:
     """Return the lines that spec 000 requires, in its order."""
     fields, full = page.fields, page.full
     seconds = duration_seconds(fields, full)
-    scenes = scenes_of(fields)
+    scenes = find_scenes(fields)
     stored = str(full.value) if full.kind == "blob" else full.media and full.media.uri
     address = describe_data_uri(full) if full.kind == "data" else None
     if full.kind == "url":
-        address = one_line(str(full.value))
+        address = escape_line_breaks(str(full.value))
     return [
-        ("Page ID", one_line(page.page_id)),
+        ("Page ID", escape_line_breaks(page.page_id)),
         ("Modality", fields.modality),
         ("MIME Type", mime_type(fields, full)),
         ("Dimensions", format_dimensions(fields, full)),
         ("Duration", None if seconds is None else format_duration(seconds)),
-        ("Schema", _short_line(schema_name_of(fields))),
+        ("Schema", _short_line(find_schema_name(fields))),
         ("Scenes", str(len(scenes)) if scenes else None),
         ("Compression", fields.compression_level.name),
         ("Content", _content_preview(page)),
         ("URL", address),
-        ("Resource", one_line(stored) if stored else None),
+        ("Resource", escape_line_breaks(stored) if stored else None),
     ]
 
 
@@ -190,19 +200,19 @@ def _content_preview(page: Page) -> str:
     """Return the beginning of the text that is shown, after its kind in brackets."""
     fields, full = page.fields, page.full
     if fields.modality == "image":
-        caption = caption_of(fields, full)
+        caption = find_caption(fields, full)
         if caption:
             return f"[caption] {_preview(caption)}"
         properties = describe_medium(fields, full)
         return f"[no caption] {properties}" if properties else "[no caption]"
     if fields.modality in ("audio", "video"):
-        transcript = transcript_of(fields, full)
+        transcript = find_transcript(fields, full)
         if transcript is None and (scenes := scene_lines(fields)):
             words = " ".join(line[4:] for line in scenes)
             return f"[scenes] {_preview(words)}"
         return "[no transcript]" if transcript is None else f"[transcript] {_preview(transcript)}"
     level = fields.compression_level
-    text = visible_text(page, level if page.at(level) is not None else Level.FULL)
+    text = read_level_text(page, level if page.at(level) is not None else Level.FULL)
     if text is None:
         return "[no content]"
     return _preview(text) or "[empty text]"
@@ -215,5 +225,5 @@ def _short_line(text: str | None) -> str | None:
 def _preview(text: str) -> str:
     readable = without_base64(text[:_SCANNED_CHARS].strip())
     if len(readable) <= _PREVIEW_CHARS and len(text) <= _SCANNED_CHARS:
-        return one_line(readable)
-    return one_line(readable[: find_boundary_before(readable, _PREVIEW_CHARS)]) + "..."
+        return escape_line_breaks(readable)
+    return escape_line_breaks(readable[: find_boundary_before(readable, _PREVIEW_CHARS)]) + "..."

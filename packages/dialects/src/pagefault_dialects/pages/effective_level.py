@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 from pagefault_dialects.json.values import iterate_values
 from pagefault_dialects.model.page import Body, Level, Page
-from pagefault_dialects.pages.page_text import image_text, level_with_text, visible_text
+from pagefault_dialects.pages.page_text import level_with_text, read_image_text, read_level_text
 
 _RECORDINGS = frozenset({"audio", "video"})
 
@@ -49,7 +49,9 @@ def find_attached_image(page: Page, level: Level) -> Body | None:
     return body if is_unread or body.kind == "url" else None
 
 
-def effective_level(page: Page, level: Level, *, with_recordings: bool = False) -> EffectiveLevel:
+def find_effective_level(
+    page: Page, level: Level, *, with_recordings: bool = False
+) -> EffectiveLevel:
     """Return the level that is rendered if `level` is requested.
 
     This is the fullest level with the same content as the requested level. If the requested level
@@ -93,15 +95,15 @@ def whole_text(page: Page) -> str | None:
 
     The offsets in requests count characters of this text.
     """
-    level = effective_level(page, Level.FULL).level
-    return (image_text if page.fields.modality == "image" else visible_text)(page, level)
+    level = find_effective_level(page, Level.FULL).level
+    return (read_image_text if page.fields.modality == "image" else read_level_text)(page, level)
 
 
 def _find_visible_content(page: Page, level: Level) -> _VisibleContent:
     image = find_attached_image(page, level)
     if image is not None:
         return _VisibleContent(image, None)
-    read_text = image_text if page.fields.modality == "image" else visible_text
+    read_text = read_image_text if page.fields.modality == "image" else read_level_text
     return _VisibleContent(None, read_text(page, level))
 
 

@@ -14,10 +14,10 @@ from pagefault_dialects.model.page import Body, Level, Modality, Page, PageField
 from pagefault_dialects.pages.descriptors import build_tags, describe_medium, measured_dimensions
 from pagefault_dialects.pages.page_text import (
     body_text,
-    caption_of,
+    find_caption,
+    find_transcript,
     scene_lines,
     structured_data,
-    transcript_of,
     video_text,
 )
 from pagefault_dialects.pages.reduced_data import (
@@ -189,7 +189,7 @@ def _reduced_bodies(source: _Source) -> list[Body]:
         case "image":
             return _reduced_image_bodies(source)
         case "audio":
-            return _text_bodies(transcript_of(fields, full))
+            return _text_bodies(find_transcript(fields, full))
         case "video":
             return _text_bodies(video_text(fields, full))
         case "structured":
@@ -203,7 +203,7 @@ def _abstract_bodies(source: _Source) -> list[Body]:
         case "text":
             return _summary_bodies(_plain_text(full) if supplied is None else supplied)
         case "image":
-            caption = caption_of(fields, full)
+            caption = find_caption(fields, full)
             text = supplied if caption is None else caption
             return (
                 _text_bodies(describe_medium(fields, full))
@@ -213,7 +213,7 @@ def _abstract_bodies(source: _Source) -> list[Body]:
         case "video" if scenes := scene_lines(fields):
             return _text_bodies(_take_scenes(scenes))
         case "audio" | "video":
-            return _summary_bodies(transcript_of(fields, full) if supplied is None else supplied)
+            return _summary_bodies(find_transcript(fields, full) if supplied is None else supplied)
         case "structured":
             if source.supplied is not None and source.supplied.kind == "text":
                 return _summary_bodies(supplied)

@@ -16,14 +16,19 @@ from pagefault_dialects.pages.descriptors import (
     describe_data_uri,
     describe_medium,
     duration_seconds,
+    find_schema_name,
     format_dimensions,
     mime_type,
-    schema_name_of,
 )
-from pagefault_dialects.pages.effective_level import effective_level
+from pagefault_dialects.pages.effective_level import find_effective_level
 from pagefault_dialects.pages.languages import add_fences, visible_language
-from pagefault_dialects.pages.one_line import format_duration, one_line, quote
-from pagefault_dialects.pages.page_text import image_text, level_with_text, passages, visible_text
+from pagefault_dialects.pages.line_formats import escape_line_breaks, format_duration, quote
+from pagefault_dialects.pages.page_text import (
+    level_with_text,
+    list_passages,
+    read_image_text,
+    read_level_text,
+)
 from pagefault_dialects.texts.cuts import Excerpt, take_excerpt
 
 INDENT = "  "
@@ -48,7 +53,7 @@ _take_all = partial(take_excerpt, max_chars=None, offset=0)
 def _write_header(page: Page, level: Level, remark: str | None = None) -> str:
     """Return the first line: `Page img_001 (image, ABSTRACT — caption only):`."""
     name = level.name if remark is None else f"{level.name} — {remark}"
-    return f"Page {one_line(page.page_id)} ({page.fields.modality}, {name}):"
+    return f"Page {escape_line_breaks(page.page_id)} ({page.fields.modality}, {name}):"
 
 
 def format_compression_note(page: Page) -> str:
@@ -94,16 +99,16 @@ def _write_medium_line(page: Page, *, with_type: bool) -> str | None:
     shown_type = mime_type(page.fields, body) if with_type else None
     suffix = f" ({shown_type})" if shown_type else ""
     if body.kind == "url":
-        return f"URL: {one_line(str(body.value))}{suffix}"
+        return f"URL: {escape_line_breaks(str(body.value))}{suffix}"
     if body.kind == "blob":
         uri = (body.media.uri if body.media else None) or str(body.value)
-        return f"Resource: {one_line(uri)}{suffix}"
+        return f"Resource: {escape_line_breaks(uri)}{suffix}"
     return f"Medium: {describe_data_uri(body)}" if body.kind == "data" else None
 
 
 def _describe_passages(page: Page, level: Level) -> str:
     """Return which passages of a recording follow, such as `3 scenes and transcript below`."""
-    names = [passage.name for passage in passages(page, level)]
+    names = [passage.name for passage in list_passages(page, level)]
     scenes = names.count("scene")
     if not scenes:
         return "transcript below"
@@ -142,14 +147,14 @@ def page_blocks(
 
     Args:
         page: The page.
-        level: The requested level. The rendered level is that of `effective_level`.
+        level: The requested level. The rendered level is that of `find_effective_level`.
         image_url: The `http(s)` URL or data URI of the rendered level's image, if it is available.
             It is attached at FULL and REDUCED only.
         cut: Returns the part of the level's text that is rendered.
         detail: The `detail` of the image block, which is the resolution for the model.
         with_recordings: True if the caller returns the recording itself next to these blocks.
     """
-    effective = effective_level(page, level, with_recordings=with_recordings)
+    effective = find_effective_level(page, level, with_recordings=with_recordings)
     level = effective.level
     is_attached = isinstance(image_url, str) and level <= Level.REDUCED and _is_image(page)
     piece = _EMPTY
@@ -158,7 +163,7 @@ def page_blocks(
         is_address = representation is not None and representation.body.kind == "url"
         attachment_line = ATTACHED_ADDRESS if level is Level.REDUCED and is_address else ATTACHED
         lines = [_write_header(page, level), INDENT + attachment_line]
-    elif (text := (image_text if _is_image(page) else visible_text)(page, level)) is None:
+    elif (text := (read_image_text if _is_image(page) else read_level_text)(page, level)) is None:
         lines = _write_lines(page, level, None)
     else:
         piece = cut(text)
@@ -195,7 +200,7 @@ def _is_image(page: Page) -> bool:
 def _write_lines(page: Page, level: Level, piece: Excerpt | None) -> list[str]:
     """Return the lines of the text block, with a part of the level's text if it has any."""
     if level is Level.REFERENCE:
-        tag = one_line(piece.text) if piece else ""
+        tag = escape_line_breaks(piece.text) if piece else ""
         return [_write_header(page, level, "reference only"), INDENT + tag, *_write_notice(piece)]
     if _is_image(page):
         return _write_image_lines(page, level, piece)
@@ -232,8 +237,8 @@ def _write_recording_lines(page: Page, level: Level, piece: Excerpt | None) -> l
 
 
 def _write_structured_lines(page: Page, level: Level, piece: Excerpt | None) -> list[str]:
-    schema = schema_name_of(page.fields)
-    hint = [] if schema is None else [f"{INDENT}Schema: {one_line(schema)}"]
+    schema = find_schema_name(page.fields)
+    hint = [] if schema is None else [f"{INDENT}Schema: {escape_line_breaks(schema)}"]
     if piece is None:
         return [_write_header(page, level), *hint, f"{INDENT}[{describe_missing_content(page)}]"]
     return [_write_header(page, level), *hint, INDENT + piece.text, *_write_notice(piece)]

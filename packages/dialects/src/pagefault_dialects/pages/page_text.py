@@ -1,4 +1,4 @@
-"""Find the texts of a page: the text of each level, and the texts for search.
+"""Reads the texts of a page: the text of each level, and the texts for search.
 
 A *recording* is an audio or video page. Its text consists of passages: scenes, transcript, stored
 content. A higher level never has more text than a lower level. JSON text is parsed before it is
@@ -13,8 +13,8 @@ from typing import Literal
 from pagefault_dialects.errors import InvalidJsonError, PayloadTooLargeError
 from pagefault_dialects.json.values import JsonValue, json_text, parse_repaired_json
 from pagefault_dialects.model.page import Body, BodyKind, Level, Page, PageFields
-from pagefault_dialects.pages.descriptors import build_tags, scenes_of
-from pagefault_dialects.pages.one_line import format_clock, one_line, parse_moment
+from pagefault_dialects.pages.descriptors import build_tags, find_scenes
+from pagefault_dialects.pages.line_formats import escape_line_breaks, format_clock, parse_timecode
 from pagefault_dialects.texts.cuts import cut_short
 
 # The limits of request bodies. JSON text that exceeds them is treated as a plain string.
@@ -43,12 +43,12 @@ def content_text(full: Body) -> str | None:
     return str(full.value) if full.kind == "text" and str(full.value).strip() else None
 
 
-def caption_of(fields: PageFields, full: Body) -> str | None:
+def find_caption(fields: PageFields, full: Body) -> str | None:
     """Return the caption of an image, else its content if that is plain text."""
     return _field_or_content(fields.caption, full)
 
 
-def transcript_of(fields: PageFields, full: Body) -> str | None:
+def find_transcript(fields: PageFields, full: Body) -> str | None:
     """Return the transcript of a recording, else its content if that is plain text."""
     return _field_or_content(fields.transcript, full)
 
@@ -56,17 +56,17 @@ def transcript_of(fields: PageFields, full: Body) -> str | None:
 def scene_line(scene: str | dict[str, JsonValue]) -> str | None:
     """Return a scene as a line: `  - 0:05 summary`; `None` if it has no text."""
     summary = _scene_summary(scene)
-    return f"  - {_scene_moment(scene)}{one_line(summary)}" if summary else None
+    return f"  - {_format_scene_times(scene)}{escape_line_breaks(summary)}" if summary else None
 
 
 def scene_lines(fields: PageFields) -> list[str]:
     """Return a line for each scene that has text."""
-    return [line for scene in scenes_of(fields) or () if (line := scene_line(scene)) is not None]
+    return [line for scene in find_scenes(fields) or () if (line := scene_line(scene)) is not None]
 
 
 def video_text(fields: PageFields, full: Body) -> str | None:
     """Return the lines of a video's scenes and its transcript; `None` if it has neither."""
-    transcript = transcript_of(fields, full)
+    transcript = find_transcript(fields, full)
     parts = [*scene_lines(fields), *([transcript] if transcript else [])]
     return "\n".join(parts) or None
 
@@ -103,10 +103,10 @@ def _scene_summary(scene: str | dict[str, JsonValue]) -> str:
     return cut_short(json_text(scene), _MAX_SCENE_CHARS) if scene else ""
 
 
-def _scene_moment(scene: str | dict[str, JsonValue]) -> str:
+def _format_scene_times(scene: str | dict[str, JsonValue]) -> str:
     if isinstance(scene, str):
         return ""
-    start, end = parse_moment(scene.get("start")), parse_moment(scene.get("end"))
+    start, end = parse_timecode(scene.get("start")), parse_timecode(scene.get("end"))
     if start is None:
         return ""
     return (
@@ -144,7 +144,7 @@ def level_with_text(page: Page, level: Level) -> Level:
     return next((item for item in higher if page.at(item) is not None), level)
 
 
-def passages(page: Page, level: Level) -> list[Passage]:
+def list_passages(page: Page, level: Level) -> list[Passage]:
     """Return the passages of a recording at FULL, REDUCED or ABSTRACT, in order.
 
     FULL has the client's scenes and transcript, then the content if it differs from the transcript,
@@ -163,13 +163,13 @@ def passages(page: Page, level: Level) -> list[Passage]:
     return _add_positions([Passage("transcript", text)])
 
 
-def passages_text(parts: Iterable[Passage]) -> str:
+def join_passages(parts: Iterable[Passage]) -> str:
     """Return passages as one text, each with its label on a new line."""
     return "\n".join(_LABELS.get(passage.name, "") + passage.text for passage in parts)
 
 
 def _add_positions(parts: Iterable[Passage]) -> list[Passage]:
-    """Return passages with their positions in the text of `passages_text`."""
+    """Return passages with their positions in the text of `join_passages`."""
     result: list[Passage] = []
     position = 0
     for passage in parts:
@@ -182,17 +182,17 @@ def _add_positions(parts: Iterable[Passage]) -> list[Passage]:
 def _described_passages(page: Page) -> list[Passage]:
     """Return the scenes and the transcript, as far as the page has them."""
     fields = page.fields
-    scenes = (scenes_of(fields) or ()) if fields.modality == "video" else ()
+    scenes = (find_scenes(fields) or ()) if fields.modality == "video" else ()
     lines = ((scene_line(scene), scene) for scene in scenes)
     parts = [Passage("scene", line, scene) for line, scene in lines if line is not None]
-    transcript = transcript_of(fields, page.full)
+    transcript = find_transcript(fields, page.full)
     return [*parts, *([] if transcript is None else [Passage("transcript", transcript)])]
 
 
 def _stored_passages(page: Page) -> list[Passage]:
     """Return the scenes, the transcript, and the content if it is not the transcript."""
     parts = _described_passages(page)
-    transcript = transcript_of(page.fields, page.full)
+    transcript = find_transcript(page.fields, page.full)
     content = content_text(page.full)
     if content is None or transcript is None or content.strip() == transcript.strip():
         return parts
@@ -207,11 +207,11 @@ def _full_passages(page: Page) -> list[Passage]:
     supplied = body_text(reduced.body)
     if all(passage.name != "transcript" for passage in parts):
         return [*parts, Passage("transcript", supplied)]
-    is_longer = len(supplied) > len(passages_text(parts))
+    is_longer = len(supplied) > len(join_passages(parts))
     return [*parts, Passage("supplied", supplied)] if is_longer else parts
 
 
-def visible_text(page: Page, level: Level) -> str | None:
+def read_level_text(page: Page, level: Level) -> str | None:
     """Return the text of a level; `None` if it has no text.
 
     Depending on the page and the level, it is the text, the JSON, the scenes and the transcript,
@@ -224,8 +224,8 @@ def visible_text(page: Page, level: Level) -> str | None:
         tag = build_tags(page.page_id, page.fields, page.full)[0]
         return body_text(representation.body) if representation else tag
     if modality in _RECORDINGS:
-        parts = passages(page, level)
-        return passages_text(parts) if parts else None
+        parts = list_passages(page, level)
+        return join_passages(parts) if parts else None
     if level is Level.FULL and modality == "image":
         return content_text(page.full)
     if representation is None:
@@ -237,7 +237,7 @@ def visible_text(page: Page, level: Level) -> str | None:
     return body_text(body) if has_words else None
 
 
-def image_text(page: Page, level: Level) -> str | None:
+def read_image_text(page: Page, level: Level) -> str | None:
     """Return the text that replaces an image that is not attached.
 
     That is the text of the level. If the level is a medium, or FULL without text, it is the longest
@@ -245,7 +245,7 @@ def image_text(page: Page, level: Level) -> str | None:
     dimensions alone is not a caption.
     """
     if level is Level.REFERENCE:
-        return visible_text(page, level)
+        return read_level_text(page, level)
     representation = page.at(level)
     is_text = representation is not None and not representation.body.is_media
     has_own_text = level is not Level.FULL or content_text(page.full) is not None
@@ -253,7 +253,7 @@ def image_text(page: Page, level: Level) -> str | None:
         return _caption_at(page, level)
     higher = (item for item in (Level.REDUCED, Level.ABSTRACT) if item > level)
     captions = [
-        caption_of(page.fields, page.full),
+        find_caption(page.fields, page.full),
         *(_caption_at(page, item) for item in higher),
     ]
     return max((text for text in captions if text is not None), key=len, default=None)
@@ -279,7 +279,7 @@ def _existing_level(page: Page, level: Level) -> Level:
 
 def _caption_at(page: Page, level: Level) -> str | None:
     is_abstract = _existing_level(page, level) is Level.ABSTRACT
-    return None if is_abstract and _has_derived_caption(page) else visible_text(page, level)
+    return None if is_abstract and _has_derived_caption(page) else read_level_text(page, level)
 
 
 def _has_derived_caption(page: Page) -> bool:
@@ -289,7 +289,7 @@ def _has_derived_caption(page: Page) -> bool:
         return False
     reduced = page.levels.get(Level.REDUCED)
     has_words = reduced is not None and reduced.origin == "supplied" and not reduced.body.is_media
-    return not has_words and caption_of(page.fields, page.full) is None
+    return not has_words and find_caption(page.fields, page.full) is None
 
 
 def readable_texts(value: JsonValue) -> Iterator[str]:
@@ -327,7 +327,7 @@ def list_page_texts(
         Hint and caption, which have a higher weight; and transcript, scenes and content.
     """
     texts = [fields.transcript]
-    for scene in scenes_of(fields) or ():
+    for scene in find_scenes(fields) or ():
         texts += [scene] if isinstance(scene, str) else readable_texts(scene)
     if content_kind == "text":
         texts.append(content)

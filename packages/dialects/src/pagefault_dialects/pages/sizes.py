@@ -4,7 +4,7 @@ from pagefault_dialects.media.types import is_textual
 from pagefault_dialects.model.page import Body, Level, Page, PageFields
 from pagefault_dialects.model.resource import resource_kind
 from pagefault_dialects.pages.descriptors import body_mime_type, measured_dimensions
-from pagefault_dialects.pages.page_text import body_text, visible_text
+from pagefault_dialects.pages.page_text import body_text, read_level_text
 
 CHARS_PER_TOKEN = 4
 PIXELS_PER_TOKEN = 750
@@ -85,6 +85,8 @@ def estimate_page_tokens(page: Page) -> dict[Level, int]:
     for level in reversed(page.existing_levels):
         representation = page.at(level)
         medium = estimate_tokens(representation.body, page.fields) if representation else 0
-        max_tokens = max(max_tokens, medium, estimate_text_tokens(visible_text(page, level) or ""))
+        max_tokens = max(
+            max_tokens, medium, estimate_text_tokens(read_level_text(page, level) or "")
+        )
         tokens[level] = max_tokens
     return dict(sorted(tokens.items()))

@@ -23,20 +23,20 @@ from pagefault_dialects.model.page import (
 from pagefault_dialects.pages.descriptors import (
     duration_seconds,
     embedding_of,
-    scenes_of,
-    schema_name_of,
+    find_scenes,
+    find_schema_name,
     timestamps_of,
 )
-from pagefault_dialects.pages.effective_level import effective_level
+from pagefault_dialects.pages.effective_level import find_effective_level
 from pagefault_dialects.pages.languages import visible_language
 from pagefault_dialects.pages.page_blocks import describe_missing_content, format_compression_note
 from pagefault_dialects.pages.page_text import (
     Passage,
-    caption_of,
+    find_caption,
+    join_passages,
     level_data,
-    passages,
-    passages_text,
-    visible_text,
+    list_passages,
+    read_level_text,
 )
 from pagefault_dialects.texts.cuts import Excerpt, take_excerpt
 
@@ -56,7 +56,7 @@ def build_typed_content(page: Page, level: Level, *, base64: str | None) -> Page
             image has its `@blob:` reference.
     """
     if level is Level.REFERENCE or page.fields.modality == "text":
-        return TextContent(type="text", text=visible_text(page, level) or "")
+        return TextContent(type="text", text=read_level_text(page, level) or "")
     if page.fields.modality == "image":
         return _image_content(page, level, base64)
     if page.fields.modality == "audio":
@@ -69,7 +69,7 @@ def build_typed_content(page: Page, level: Level, *, base64: str | None) -> Page
     if page.fields.modality == "video":
         return _video_content(page, level)
     return StructuredContent(
-        type="structured", data=level_data(page, level), schema_name=schema_name_of(page.fields)
+        type="structured", data=level_data(page, level), schema_name=find_schema_name(page.fields)
     )
 
 
@@ -77,8 +77,8 @@ def _image_content(page: Page, level: Level, base64: str | None) -> ImageContent
     representation = page.at(level)
     body = representation.body if representation and level <= Level.REDUCED else None
     has_medium = body is not None and body.is_media
-    caption = caption_of(page.fields, page.full)
-    words = visible_text(page, level)
+    caption = find_caption(page.fields, page.full)
+    words = read_level_text(page, level)
     # FULL has the caption of the page; other levels have their own text.
     if words is not None and (level is not Level.FULL or caption is None):
         caption = words
@@ -95,11 +95,11 @@ def _video_content(page: Page, level: Level) -> VideoContent:
     has_url = level <= Level.REDUCED
     # Beside FULL, only a text that was derived from the scenes has them.
     has_scenes = level is Level.FULL or any(
-        passage.name == "scene" for passage in passages(page, level)
+        passage.name == "scene" for passage in list_passages(page, level)
     )
     return VideoContent(
         type="video",
-        scenes=scenes_of(page.fields) if has_scenes else None,
+        scenes=find_scenes(page.fields) if has_scenes else None,
         transcript=_find_transcript(page, level),
         duration_seconds=duration_seconds(page.fields, page.full),
         url=_find_address(page.full, None) if has_url else None,
@@ -109,7 +109,7 @@ def _video_content(page: Page, level: Level) -> VideoContent:
 def _find_transcript(page: Page, level: Level) -> str | None:
     """Return the transcript of a level, without its scenes."""
     transcripts = (
-        passage.text for passage in passages(page, level) if passage.name == "transcript"
+        passage.text for passage in list_passages(page, level) if passage.name == "transcript"
     )
     # The transcript of FULL may be empty, and then it is no passage.
     return next(transcripts, page.fields.transcript if level is Level.FULL else None)
@@ -167,7 +167,7 @@ def write_page_json(
             scene is always whole, and URLs are never cut.
         offset: The start in the level's text.
     """
-    effective = effective_level(page, level)
+    effective = find_effective_level(page, level)
     bounded = _bound_content(page, effective.level, max_chars, offset)
     representation = page.at(effective.level)
     piece = bounded.piece
@@ -201,14 +201,14 @@ def write_failure_json(page_id: str, error: str) -> str:
 def _bound_content(page: Page, level: Level, max_chars: int | None, offset: int) -> _BoundedContent:
     content = build_typed_content(page, level, base64=None)
     if isinstance(content, AudioContent | VideoContent):
-        parts = passages(page, level)
-        piece = take_excerpt(passages_text(parts), max_chars=max_chars, offset=offset)
+        parts = list_passages(page, level)
+        piece = take_excerpt(join_passages(parts), max_chars=max_chars, offset=offset)
         return _bound_recording(content, parts, piece, max_chars)
     if isinstance(content, ImageContent):
         piece = take_excerpt(content.caption or "", max_chars=max_chars, offset=offset)
         caption = None if content.caption is None else piece.text
         return _BoundedContent(_dump_members(content) | {"caption": caption}, piece)
-    text = visible_text(page, level)
+    text = read_level_text(page, level)
     piece = take_excerpt(text or "", max_chars=max_chars, offset=offset)
     schema_name = content.schema_name if isinstance(content, StructuredContent) else None
     members = {"schema_name": schema_name, "language": visible_language(page, level)}

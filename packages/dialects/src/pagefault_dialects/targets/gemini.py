@@ -30,7 +30,7 @@ from pagefault_dialects.model.conversation import (
     TurnRole,
 )
 from pagefault_dialects.model.render_options import ImageDetail, RenderOptions
-from pagefault_dialects.pages.one_line import one_line
+from pagefault_dialects.pages.line_formats import escape_line_breaks
 from pagefault_dialects.targets.base64_leaves import (
     JsonLeaf,
     Node,
@@ -217,7 +217,7 @@ def _write_attachments(items: Sequence[ResolvedItem]) -> list[Node]:
             continue
         blob = _write_blob(item)
         # The model could not distinguish two media with the same name, so only one has it.
-        if item.filename and (name := one_line(item.filename)) not in names:
+        if item.filename and (name := escape_line_breaks(item.filename)) not in names:
             names.add(name)
             blob["displayName"] = name
         parts.append({"inlineData": blob})

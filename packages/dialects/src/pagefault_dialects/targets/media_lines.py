@@ -16,7 +16,7 @@ from pagefault_dialects.model.conversation import (
 )
 from pagefault_dialects.model.render_options import ImageDetail
 from pagefault_dialects.model.resource import ResourceKind
-from pagefault_dialects.pages.one_line import bracketed_name, one_line
+from pagefault_dialects.pages.line_formats import bracketed_name, escape_line_breaks
 from pagefault_dialects.targets.base64_leaves import Node, join_texts, text_of
 from pagefault_dialects.targets.profile import Profile
 
@@ -64,7 +64,7 @@ def format_attachment_line(attachment: MediaItem, location: str) -> str:
 
 def format_origin_line(turn: ResolvedTurn, attachment: MediaItem, call_id: str) -> str:
     """Return the line before a medium of a result that is sent in a later message."""
-    tool = one_line(turn.tool_name) or "without a name"
+    tool = escape_line_breaks(turn.tool_name) or "without a name"
     return f"{format_medium_name(attachment.medium)}, from the tool {tool}, call {call_id}:"
 
 
@@ -100,17 +100,19 @@ def _write_turn(turn: ResolvedTurn, profile: Profile) -> str:
     words = join_texts(map(text_of, turn.items))
     if turn.role != "tool":
         return join_texts((words, "\n".join(_call_line(call, profile) for call in turn.calls)))
-    name = one_line(profile.tool_name.fit(turn.tool_name))
-    heading = f"Tool {name} (call {one_line(profile.call_id.fit(turn.call_id))}):"
+    name = escape_line_breaks(profile.tool_name.fit(turn.tool_name))
+    heading = f"Tool {name} (call {escape_line_breaks(profile.call_id.fit(turn.call_id))}):"
     return f"{heading}\n{words}" if words else heading
 
 
 def _call_line(call: TurnCall, profile: Profile) -> str:
-    name = one_line(profile.tool_name.fit(call.name))
-    return f"[calls {name} {one_line(json_text(call.arguments))}]"
+    name = escape_line_breaks(profile.tool_name.fit(call.name))
+    return f"[calls {name} {escape_line_breaks(json_text(call.arguments))}]"
 
 
 def _describe_size(medium: Medium) -> str:
     if medium.size_bytes is not None:
         return f" ({format_size(medium.size_bytes)})"
-    return f" ({one_line(medium.source.url)})" if isinstance(medium.source, Address) else ""
+    return (
+        f" ({escape_line_breaks(medium.source.url)})" if isinstance(medium.source, Address) else ""
+    )

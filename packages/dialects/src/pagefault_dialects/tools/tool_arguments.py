@@ -29,7 +29,7 @@ from pagefault_dialects.model.base import ClientId, Count
 from pagefault_dialects.model.client_ids import CLIENT_ID_PATTERN, CLIENT_ID_RULE
 from pagefault_dialects.model.page import Level, LevelInput, Modality, PageType
 from pagefault_dialects.model.resource import ResourceKind
-from pagefault_dialects.pages.one_line import quote_short
+from pagefault_dialects.pages.line_formats import quote_short
 from pagefault_dialects.tools.tool_catalogue import MAX_TEXT_CHARS, list_definitions
 
 _MAX_HITS = 20

@@ -118,13 +118,13 @@ class TurnWithResults:
         """Yield the results, each with the index of its call.
 
         Results that were stored together, in one message or list, keep their order. Results that
-        were stored alone (`Turn.is_apart`) are put between them in the order of their calls.
+        were stored alone (`Turn.is_stored_alone`) are put between them in the order of their calls.
         """
         stored_alone = deque(
-            sorted((item for item in self.results if item[1].is_apart), key=itemgetter(0))
+            sorted((item for item in self.results if item[1].is_stored_alone), key=itemgetter(0))
         )
         for index, result in self.results:
-            if result.is_apart:
+            if result.is_stored_alone:
                 continue
             while stored_alone and stored_alone[0][0] < index:
                 yield stored_alone.popleft()

@@ -26,7 +26,7 @@ from pagefault_dialects.model.conversation import (
     TextItem,
 )
 from pagefault_dialects.model.media_handles import handle_of
-from pagefault_dialects.pages.one_line import bracketed_name
+from pagefault_dialects.pages.line_formats import bracketed_name
 from pagefault_dialects.texts.cuts import find_whole_text_uri, measure_whole_text, needs_preview
 
 _TIMES_SIGN = "\N{MULTIPLICATION SIGN}"

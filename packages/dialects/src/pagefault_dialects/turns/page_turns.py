@@ -21,7 +21,7 @@ from pagefault_dialects.pages.page_blocks import (
     format_missing_image,
     page_blocks,
 )
-from pagefault_dialects.pages.page_text import image_text, visible_text
+from pagefault_dialects.pages.page_text import read_image_text, read_level_text
 from pagefault_dialects.targets.media_lines import format_placeholder
 
 PAGE_FAULT_TOOL = "page_fault"
@@ -65,7 +65,7 @@ def make_page_turn(
         # The image exists, so the text for targets without images does not say it is missing.
         text_without_image = text.replace(format_missing_image(page), format_placeholder(medium), 1)
         # The caption is in `text_without_image`. The empty one says only that there is a caption.
-        words = AlternativeText("caption", "") if image_text(page, level) else None
+        words = AlternativeText("caption", "") if read_image_text(page, level) else None
         image = replace(
             medium,
             detail="low",
@@ -78,7 +78,7 @@ def make_page_turn(
         # The words of the medium are in the text before it. The empty one says only that there are
         # words, and the placeholder replaces the medium.
         words = AlternativeText("transcript" if medium.kind in ("audio", "video") else "text", "")
-        has_words = bool(visible_text(page, level))
+        has_words = bool(read_level_text(page, level))
         medium = replace(
             medium, words=words if has_words else None, instead=format_placeholder(medium)
         )

@@ -40,7 +40,7 @@ from pagefault_dialects.model.resource import (
     parse_resource_id,
     resource_kind,
 )
-from pagefault_dialects.pages.one_line import one_line, quote_short
+from pagefault_dialects.pages.line_formats import escape_line_breaks, quote_short
 from pagefault_dialects.texts.cuts import find_whole_text_uri
 from pagefault_dialects.turns.handles import format_medium_line, format_text_line
 from pagefault_dialects.turns.mirrored_structures import RenderedPart, is_mirrored
@@ -120,7 +120,7 @@ def make_tool_result_turn(
         tool_name=meta["toolName"],
         is_error=not meta["success"],
         structured=structured,
-        is_apart=True,
+        is_stored_alone=True,
         meta=meta.get("_meta") or {},
         annotations={
             f"/sanitized/parts/{index}": annotations
@@ -156,7 +156,7 @@ def _select_annotations(annotations: object) -> Annotations:
 
 def note_other_audience(pointer: str, what: str, annotations: object) -> Omission:
     """Return the note for an item that is omitted because its annotations name other audiences."""
-    names = ", ".join(one_line(name) for name in _list_audiences(annotations))
+    names = ", ".join(escape_line_breaks(name) for name in _list_audiences(annotations))
     reason = f"Its annotations say whom it is for: {quote_short(names, _MAX_AUDIENCE_CHARS)}."
     return Omission(pointer, what, "other-audience", reason)
 

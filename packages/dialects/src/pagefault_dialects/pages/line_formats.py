@@ -1,4 +1,4 @@
-"""Write values as one line of text, without line breaks and invisible characters."""
+"""Formats values for one line of text: quoted strings, durations, texts without base64."""
 
 import re
 from collections.abc import Callable
@@ -53,14 +53,14 @@ _TO_PARENTHESES = str.maketrans("[]", "()")
 _FROM_URL_SAFE = str.maketrans("-_", "+/")
 
 
-def one_line(text: str) -> str:
-    """Return a text with JSON escapes in place of line breaks and invisible characters."""
+def escape_line_breaks(text: str) -> str:
+    """Return a text on one line: JSON escapes replace line breaks and invisible characters."""
     return _UNSAFE.sub(_escape, text)
 
 
 def bracketed_name(filename: str) -> str:
     """Return a file name for a text in brackets, with parentheses in place of its own brackets."""
-    return one_line(filename).translate(_TO_PARENTHESES)
+    return escape_line_breaks(filename).translate(_TO_PARENTHESES)
 
 
 def quote(text: str) -> str:
@@ -157,10 +157,10 @@ def format_duration(seconds: float) -> str:
     return exact if seconds < 60 else f"{format_clock(seconds)} ({exact})"
 
 
-def parse_moment(value: object) -> float | None:
-    """Return the seconds of a time in a recording; `None` for other JSON values.
+def parse_timecode(value: object) -> float | None:
+    """Return the seconds of a timecode, a position in a recording; `None` for other JSON values.
 
-    The value may be a number of seconds, or a text such as `0:12` or `1:02:03.5`.
+    A timecode is a number of seconds, or a text such as `0:12` or `1:02:03.5`.
     """
     if isinstance(value, str) and (match := _CLOCK.fullmatch(value.strip()[:_MAX_CLOCK_CHARS])):
         hours, minutes, seconds = match.groups(default="0")
