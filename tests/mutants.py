@@ -1,14 +1,18 @@
 """Changes the code in small ways, and counts the changes that tests notice: `make mutants`.
 
-    python -m tests.mutants [MODULE…]     such as `json/pointers` or `stores/records/scope`
+    python -m tests.mutants [--sample N] [MODULE…]     such as `json/pointers`
 
 A module is tried with the tests beside it: the files in the folder of its tests that import it, or
 else all of that folder. mutmut works in a copy of the tree, and chooses the tests of each function
-among these. Tests of stores run on SQLite. `docs/architecture.md` shows the figures.
+among these; modules with the same tests share a run. A sample is a random choice of at most N
+mutants of each module, the same at each run. Tests of stores run on SQLite. `docs/architecture.md`
+shows the figures.
 """
 
+import argparse
 import json
 import os
+import random
 import shutil
 import subprocess
 import sys
@@ -23,19 +27,33 @@ WORK = ROOT / "build" / "mutants"
 TOOL = ROOT / ".venv" / "mutants"
 FIGURES = ROOT / "tests" / "data" / "mutants.json"
 LEAST_PERCENT = 85
+_TESTS_OF_LIBRARY = ROOT / "packages" / "dialects" / "tests"
 _TESTS_OF_RECORDS = [ROOT / "tests" / "unit" / "stores", ROOT / "tests" / "integration"]
-_KILLED = {1, 3, 24, 36, 152, 255}
-"""Of tests: failed, interrupted, or ended since they took too long."""
+_KILLED = {1, 3, 36, 152, 255, -24}
+"""Of tests: failed, interrupted, or ended since they took too long (SIGXCPU is 24)."""
 
+# A mutant that never ends costs ten times its tests and two seconds; by default it would be more
+# than a minute.
 _CONFIG = """
 [tool.mutmut]
 source_paths = ["src", "app"]
-only_mutate = ["{module}"]
+only_mutate = {modules}
 also_copy = ["packages", "migrations", "openapi", "alembic.ini"]
 pytest_add_cli_args_test_selection = {tests}
 pytest_add_cli_args = ["-p", "no:cacheprovider", "-k", "not server"]
 use_git_change_detection = false
-timeout_constant = 5.0
+track_dependencies = false
+timeout_constant = 2.0
+timeout_multiplier = 10.0
+"""
+_PRINT_NAMES = """
+import sys
+from pathlib import Path
+from mutmut.mutation.file_mutation import mutate_file_contents
+from mutmut.utils.format_utils import get_mutant_name
+for module in map(Path, sys.argv[1:]):
+    names = mutate_file_contents(str(module), module.read_text()).mutant_names
+    print(*(get_mutant_name(module, name) for name in names))
 """
 
 
@@ -47,21 +65,34 @@ def modules(names: Sequence[str]) -> Iterator[Path]:
             yield path
 
 
-def find_tests(module: Path) -> list[str]:
+def find_tests(module: Path) -> tuple[str, ...]:
     """Return the files of tests in the folder of a module's tests which import it, or all."""
     if module.is_relative_to(LIBRARY):
-        folders = [ROOT / "packages" / "dialects" / "tests" / module.parent.relative_to(LIBRARY)]
+        folder = _TESTS_OF_LIBRARY / module.parent.relative_to(LIBRARY)
+        # A folder without tests has them in the folder above.
+        folders = [folder if folder.exists() else folder.parent]
         name = ".".join(["pagefault_dialects", *module.relative_to(LIBRARY).with_suffix("").parts])
     else:
         folders = _TESTS_OF_RECORDS
         name = f"app.stores.records.{module.stem}"
     files = sorted(path for folder in folders for path in folder.rglob("test_*.py"))
     importers = [path for path in files if f"from {name} import" in path.read_text()]
-    return [str(path.relative_to(ROOT)) for path in importers or files]
+    return tuple(str(path.relative_to(ROOT)) for path in importers or files)
 
 
-def prepare(module: Path) -> None:
-    """Copy the tree in which a module is changed."""
+def group(found: Sequence[Path]) -> list[tuple[tuple[str, ...], list[Path]]]:
+    """Group modules by their tests, in a random order that is the same at each run.
+
+    So what a run has tried until it is interrupted is a random choice.
+    """
+    groups: dict[tuple[str, ...], list[Path]] = {}
+    for module in found:
+        groups.setdefault(find_tests(module), []).append(module)
+    return random.Random(1).sample(list(groups.items()), len(groups))  # noqa: S311
+
+
+def prepare() -> None:
+    """Copy the tree in which modules are changed."""
     shutil.rmtree(WORK, ignore_errors=True)
     WORK.mkdir(parents=True)
     unused = shutil.ignore_patterns("node_modules", "__pycache__", "src", "data")
@@ -70,42 +101,66 @@ def prepare(module: Path) -> None:
     for package in (ROOT / "packages").glob("*/src/*"):
         shutil.copytree(package, WORK / "src" / package.name)
     shutil.copy(ROOT / "alembic.ini", WORK)
-    is_record = module.is_relative_to(RECORDS)
-    in_copy = module.relative_to(ROOT if is_record else LIBRARY.parent.parent)
-    config = _CONFIG.format(module=in_copy, tests=json.dumps(find_tests(module)))
+
+
+def run(tests: Sequence[str], tried: Sequence[Path], sample: int) -> dict[Path, list[int]]:
+    """Run mutmut for modules with the same tests, and print the mutants that survive.
+
+    A sample of 0 is all mutants. Returns of each module how many there are, were tried and were
+    killed.
+    """
+    shutil.rmtree(WORK / "mutants", ignore_errors=True)
+    # In the copy, the library is in `src`.
+    paths = {
+        module: str(module.relative_to(ROOT)).removeprefix("packages/dialects/") for module in tried
+    }
+    config = _CONFIG.format(modules=json.dumps([*paths.values()]), tests=json.dumps(tests))
     (WORK / "pyproject.toml").write_text((ROOT / "pyproject.toml").read_text() + config)
-
-
-def run(module: Path) -> dict[str, int]:
-    """Run mutmut for a module; return the exit status of the tests of each mutant."""
-    prepare(module)
     (packages,) = TOOL.glob("lib/python*/site-packages")
     env = {**os.environ, "PYTHONPATH": str(packages)}
-    command = [sys.executable, "-m", "mutmut", "run", "--max-children", "1"]
-    with (WORK / "log").open("w") as log:
-        status = subprocess.call(command, cwd=WORK, env=env, stdout=log)  # noqa: S603
-    if status:
-        # No test reaches the module, or one fails without a mutant.
-        print("".join((WORK / "log").read_text().splitlines(keepends=True)[-20:]))  # noqa: T201
-    statuses: dict[str, int] = {}
-    for meta in (WORK / "mutants").rglob(f"{module.name}.meta"):
-        statuses |= json.loads(meta.read_text())["exit_code_by_key"]
-    return statuses
+    ask = [sys.executable, "-c", _PRINT_NAMES, *paths.values()]
+    lines = subprocess.check_output(ask, cwd=WORK, env=env, text=True).splitlines()  # noqa: S603
+    names = {module: line.split() for module, line in zip(tried, lines, strict=True)}
+    chosen = [
+        name
+        for module, all_names in names.items()
+        for name in random.Random(module.stem).sample(all_names, min(sample, len(all_names)))  # noqa: S311
+    ]
+    if any(names.values()):
+        command = [sys.executable, "-m", "mutmut", "run", "--max-children", "1", *chosen]
+        with (WORK / "log").open("w") as log:
+            if subprocess.call(command, cwd=WORK, env=env, stdout=log):  # noqa: S603
+                # No test reaches the modules, or one fails without a mutant.
+                print("".join((WORK / "log").read_text().splitlines(keepends=True)[-20:]))  # noqa: T201
+    figures: dict[Path, list[int]] = {}
+    for module in tried:
+        meta = WORK / "mutants" / f"{paths[module]}.meta"
+        statuses = json.loads(meta.read_text())["exit_code_by_key"] if meta.exists() else {}
+        ended = {name: status for name, status in statuses.items() if status is not None}
+        survivors = [name for name, status in ended.items() if status not in _KILLED]
+        figures[module] = [len(names[module]), len(ended), len(ended) - len(survivors)]
+        print(f"{module.relative_to(ROOT)}: {figures[module]}", *survivors, sep="\n  ", flush=True)  # noqa: T201
+    return figures
 
 
-def main(names: Sequence[str]) -> int:
-    """Try modules one after the other, and store their figures; fail if one is below 85 %."""
+def main(arguments: Sequence[str]) -> int:
+    """Try modules, and store their figures; fail if less than 85 % of their mutants were killed."""
+    parser = argparse.ArgumentParser(prog="python -m tests.mutants")
+    parser.add_argument("--sample", type=int, default=0, metavar="N")
+    parser.add_argument("modules", nargs="*")
+    options = parser.parse_args(arguments)
+    prepare()
     figures = json.loads(FIGURES.read_text()) if FIGURES.exists() else {}
-    weak = False
-    for module in modules(names):
-        statuses = run(module)
-        killed = sum(status in _KILLED for status in statuses.values())
-        figures[str(module.relative_to(ROOT))] = [len(statuses), killed]
+    tried = killed = 0
+    for tests, of_tests in group([*modules(options.modules)]):
+        for module, row in run(tests, of_tests, options.sample).items():
+            if row[1]:
+                figures[str(module.relative_to(ROOT))] = row
+            tried += row[1]
+            killed += row[2]
         FIGURES.write_text(json.dumps(figures, indent=1, sort_keys=True) + "\n")
-        survivors = [name for name, status in statuses.items() if status not in _KILLED]
-        print(f"{module.relative_to(ROOT)}: {killed} of {len(statuses)}", *survivors, sep="\n  ")  # noqa: T201
-        weak |= 100 * killed < LEAST_PERCENT * len(statuses)
-    return 1 if weak else 0
+    print(f"{killed} of {tried}")  # noqa: T201
+    return 1 if 100 * killed < LEAST_PERCENT * tried else 0
 
 
 if __name__ == "__main__":

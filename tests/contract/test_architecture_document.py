@@ -50,13 +50,22 @@ def table(house: Path) -> str:
 
 
 def mutants() -> str:
-    """The table of the modules that `make mutants` has tried."""
+    """The table of the rooms of which `make mutants` has tried modules."""
     figures = json.loads((ROOT / "tests" / "data" / "mutants.json").read_text())
-    rows = [
-        f"| `{module}` | {made} | {killed} | {100 * killed // made} % |\n"
-        for module, (made, killed) in figures.items()
-    ]
-    return "| module | mutants | killed | |\n|---|---|---|---|\n" + "".join(rows)
+    rooms: dict[str, list[list[int]]] = {}
+    for module, row in figures.items():
+        home = module.removeprefix(f"{_LIBRARY.relative_to(ROOT)}/")
+        rooms.setdefault(home.rpartition("/")[0] or _LIBRARY.name, []).append(row)
+    rows = [(f"`{room}/`", of_room) for room, of_room in sorted(rooms.items())]
+    rows.append(("all", [*figures.values()]))
+    lines = ""
+    for room, of_room in rows:
+        total = sum(made for made, _, _ in of_room)
+        tried = sum(tried for _, tried, _ in of_room)
+        # A module counts by the number of its mutants, however many of them were tried.
+        percent = sum(100 * made * killed / tried for made, tried, killed in of_room) / total
+        lines += f"| {room} | {len(of_room)} | {total} | {tried} | {percent:.0f} % |\n"
+    return f"| room | modules | mutants | tried | killed |\n|---|---|---|---|---|\n{lines}"
 
 
 def layers(container: str) -> list[list[str]]:
