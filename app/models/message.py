@@ -71,6 +71,8 @@ class StoredHistoryMessage:
     is_apart: bool | None = None
     """True for a result that was stored alone. `None` for a result that was stored in one request
     with others, whose order renderings keep, and in rows of earlier versions."""
+    failures: int = 0
+    """The number of tool results in the message that are errors; 0 in page faults."""
 
     @property
     def is_wrapped(self) -> bool:

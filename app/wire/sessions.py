@@ -72,8 +72,7 @@ class SessionCounts(EntryCounts, kw_only=True):
     images: int
     """The number of resources that are images."""
     failures: int
-    """The number of tool results that are errors. Results in a message are counted after the
-    message was indexed for the search."""
+    """The number of tool results that are errors, also of those in messages."""
 
 
 class CopiedEntries(ImportedEntries, kw_only=True):

@@ -1,26 +1,14 @@
-"""The tools that a record calls, those whose results it has, and its failed results. Pure."""
+"""The tools that a record calls, and those whose results it has. Pure."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 from app.models.search_entry import EntrySource
 from app.models.session import MAX_TOOL_NAME_CHARS, MAX_TOOLS_OF_ENTRY
 from app.words.entry_texts import message_turns_of
 
 
-@dataclass(frozen=True, slots=True)
-class EntryTools:
-    """The tools that a record calls, or whose results it has, and its number of failed results.
-
-    `failures` counts the results of a message. Tool results have their own column.
-    """
-
-    names: Sequence[str]
-    failures: int
-
-
-def entry_tools(source: EntrySource) -> EntryTools:
-    """Return the tools and the failures of a record.
+def entry_tools(source: EntrySource) -> Sequence[str]:
+    """Return the names of the tools that a record calls, or whose results it has.
 
     The calls and results of a message that is cut are unknown. Names that no list shows are
     omitted: empty or long ones, those with characters that cannot be printed, and those above the
@@ -30,10 +18,7 @@ def entry_tools(source: EntrySource) -> EntryTools:
     turns = message_turns_of(source) or () if source.kind == "message" else ()
     for turn in turns:
         names += [turn.tool_name, *(call.name for call in turn.calls)]
-    return EntryTools(
-        [name for name in dict.fromkeys(names) if name and is_listed(name)][:MAX_TOOLS_OF_ENTRY],
-        sum(turn.role == "tool" and turn.is_error for turn in turns),
-    )
+    return [name for name in dict.fromkeys(names) if name and is_listed(name)][:MAX_TOOLS_OF_ENTRY]
 
 
 def is_listed(name: str) -> bool:

@@ -116,24 +116,6 @@ def test_fork_and_imported_session_have_the_tools_of_their_entries(client: httpx
     assert sorted(sessions(client, tool="camera")) == ["fork2", "s"]
 
 
-def test_failed_results_in_messages_are_failures_of_their_session(client: httpx.Client) -> None:
-    """Of Anthropic, in a list with others, and in a message of another dialect."""
-    failed = {"type": "tool_result", "tool_use_id": "u", "content": "No.", "is_error": True}
-    sound = {"type": "tool_result", "tool_use_id": "v", "content": "Yes."}
-    say(client, "anthropic", role="user", content=[failed, sound, {**failed, "tool_use_id": "w"}])
-    say(client, "anthropic", role="user", content=[{**failed, "tool_use_id": "x"}])
-    error = {"toolResult": {"toolUseId": "b", "content": [{"text": "No."}], "status": "error"}}
-    say(client, "bedrock", role="user", content=[error])
-    call_tool(client, "c", session_id="sound")
-    assert tools(client)
-    listed_sessions = client.get(SESSIONS).json()["items"]
-    found = {item["id"]: item["counts"]["failures"] for item in listed_sessions}
-    assert found == {"anthropic": 3, "bedrock": 1, "sound": 0}
-    assert client.post(f"{SESSIONS}/anthropic/fork", json={"upTo": 1, "as": "fork"}).is_success
-    assert tools(client)
-    assert client.get(f"{SESSIONS}/fork").json()["counts"]["failures"] == 2
-
-
 def test_sessions_are_listed_by_the_age_of_their_last_write(client: httpx.Client) -> None:
     say(client, "s", content="Hello.")
     assert sessions(client, writtenWithin="600") == ["s"]

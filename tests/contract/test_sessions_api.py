@@ -7,6 +7,7 @@ from typing import Any
 import httpx
 import pytest
 
+from tests.contract.bundled_sessions import export, take_in
 from tests.contract.page_requests import data_uri, outcome, put
 from tests.contract.session_requests import answer, append, ask, call_tool, rich, upload
 from tests.kit.media import jpeg, pdf, png
@@ -254,6 +255,54 @@ def test_results_that_failed_are_counted(client: httpx.Client) -> None:
         stored = client.post("/api/tool-results", json={**body, "success": success})
         assert stored.status_code == 201
     assert session(client)["counts"] == {**NOTHING, "toolResults": 3, "failures": 2}
+
+
+def failed_result(call_id: str = "u", words: int = 1) -> dict[str, Any]:
+    """A failed result of Anthropic, with a text of this many words."""
+    content = "No. " * words
+    return {"type": "tool_result", "tool_use_id": call_id, "content": content, "is_error": True}
+
+
+def failures(client: httpx.Client) -> dict[str, int]:
+    """The failures of all sessions in the list."""
+    items = client.get(ROUTE).json()["items"]
+    return {item["id"]: item["counts"]["failures"] for item in items}
+
+
+def test_failed_results_in_messages_of_any_dialect_are_counted(client: httpx.Client) -> None:
+    sound = {"type": "tool_result", "tool_use_id": "v", "content": "Yes."}
+    append(client, "anthropic", content=[failed_result("u"), sound, failed_result("w")])
+    append(client, "anthropic", content=[failed_result("x")])
+    error = {"toolResult": {"toolUseId": "b", "content": [{"text": "No."}], "status": "error"}}
+    append(client, "bedrock", content=[error])
+    append(client, "langchain", role="tool", tool_call_id="c", content="No.", status="error")
+    append(client, "sound", content=[sound])
+    assert failures(client) == {"anthropic": 3, "bedrock": 1, "langchain": 1, "sound": 0}
+
+
+def test_failed_result_of_any_size_is_counted_once_by_every_route(client: httpx.Client) -> None:
+    """A message of 800 kB, and one with 1,100 results."""
+    long = {"role": "user", "content": [failed_result(words=200_000)]}
+    calls = [f"u{number}" for number in range(1_100)]
+    uses = [{"type": "tool_use", "id": call, "name": "look", "input": {}} for call in calls]
+    many = [
+        {"role": "user", "content": "Look."},
+        {"role": "assistant", "content": uses},
+        {"role": "user", "content": [failed_result(call, words=100) for call in calls]},
+    ]
+    assert append(client, "message", **long).status_code == 201
+    assert client.post(f"{ROUTE}/turn/turns", json={"entries": [{"message": long}]}).is_success
+    for _ in range(2):
+        assert client.put(f"{ROUTE}/history/history", json=many).is_success
+    assert client.post(f"{ROUTE}/history/fork", json={"upTo": 3, "as": "fork"}).is_success
+    bundles = {name: export(client, name) for name in ("message", "history")}
+    counted = {"message": 1, "turn": 1, "history": 1_100, "fork": 1_100}
+    assert failures(client) == counted
+    for name, bundle in bundles.items():
+        assert client.delete(f"{ROUTE}/{name}").status_code == 200
+        assert failures(client) == {key: counted[key] for key in counted if key != name}
+        assert take_in(client, bundle).is_success
+        assert failures(client) == counted
 
 
 def test_refused_writes_are_not_counted(client: httpx.Client) -> None:

@@ -236,7 +236,7 @@ async def _prepare(source: EntrySource | None) -> tuple[IndexedRecord | None, fl
 def _index_words(source: EntrySource) -> tuple[IndexedRecord, float]:
     began = time.thread_time()
     kind = resource_kind(source.mime_type) if source.mime_type else None
-    texts, tools = entry_texts(source), entry_tools(source)
+    texts = entry_texts(source)
     record = IndexedRecord(
         search_words(texts.searchable),
         source.session_id,
@@ -244,7 +244,6 @@ def _index_words(source: EntrySource) -> tuple[IndexedRecord, float]:
         source.kind,
         source.other_sessions,
         found_as="tool_result" if source.kind == "message" and texts.title == "tool" else None,
-        tools=tools.names,
-        failures=tools.failures,
+        tools=entry_tools(source),
     )
     return record, time.thread_time() - began

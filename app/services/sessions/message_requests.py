@@ -28,7 +28,12 @@ from pagefault_dialects.dialects.openai_responses import find_compaction_handle
 from pagefault_dialects.errors import Fault, InvalidPayloadError
 from pagefault_dialects.json.values import JsonObject, JsonValue
 from pagefault_dialects.media.embedded_data_uris import InlineForm, MovableString
-from pagefault_dialects.messages.entry_reading import EntryReading, is_flat, read_entry
+from pagefault_dialects.messages.entry_reading import (
+    EntryReading,
+    count_failed_results,
+    is_flat,
+    read_entry,
+)
 from pagefault_dialects.messages.histories import find_list_name
 from pagefault_dialects.messages.message_calls import read_tool_result
 from pagefault_dialects.messages.message_media import find_declared_media
@@ -121,6 +126,8 @@ class ParsedMessage:
     """The role; `None` for a flat message, which has it in `value`."""
     answered_ids: Sequence[str] = ()
     """The ids of the calls that the message answers, if it has no other content."""
+    failures: int = 0
+    """The number of tool results in the message that are errors."""
 
     @property
     def tool_call_id(self) -> str | None:
@@ -187,14 +194,17 @@ def build_parsed_message(value: JsonObject, reading: EntryReading) -> ParsedMess
     """
     messages = [message.message for message in reading.messages if message.message is not None]
     media_strings = find_declared_media(value, messages)
-    answered = _find_answered_ids(reading)
-    if is_flat(value) and _is_valid_flat(value):
-        references = find_message_references(value)
-        return ParsedMessage(
-            value, media_strings, references, reading.dialect, answered_ids=answered
-        )
-    references = set[str]().union(*map(find_message_references, messages))
-    return ParsedMessage(value, media_strings, references, reading.dialect, reading.role, answered)
+    is_sent_flat = is_flat(value) and _is_valid_flat(value)
+    references = map(find_message_references, [value] if is_sent_flat else messages)
+    return ParsedMessage(
+        value,
+        media_strings,
+        set[str]().union(*references),
+        reading.dialect,
+        role=None if is_sent_flat else reading.role,
+        answered_ids=_find_answered_ids(reading),
+        failures=count_failed_results(reading),
+    )
 
 
 def _is_valid_flat(value: JsonObject) -> bool:

@@ -199,6 +199,7 @@ class SessionMessages:
             reading=READER_VERSION,
             role=parsed.role,
             is_apart=True if len(parsed.answered_ids) == 1 else None,
+            failures=parsed.failures,
         )
         return PreparedMessage(session_id, message, moved.resources, parsed, request.identity)
 

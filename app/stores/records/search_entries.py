@@ -23,7 +23,7 @@ from app.stores.records.statements import (
     scoped_select,
     scoped_update,
 )
-from app.stores.records.tables import messages, projects, session_tools
+from app.stores.records.tables import projects, session_tools
 from app.stores.records.unit_of_work import Repository, UnitOfWork
 from app.stores.records.word_index import IndexedRecord
 from app.stores.records.word_indexes import choose_entry_index, choose_page_index
@@ -60,14 +60,6 @@ _SET_INDEXED = (
     .where(is_among(_NUMBER, "numbers"))
     .values(indexed=search_entries.c.revision, form=FORM)
 )
-# Locked messages are skipped. A transaction that removes messages has locked them, and then waits
-# for their search entries, so waiting for it would be a deadlock.
-_LOCK_MESSAGES = (
-    scoped_select(messages, messages.c.message_id)
-    .where(is_among(messages.c.message_id, "message_ids"))
-    .with_for_update(skip_locked=True)
-)
-_SET_FAILURES = scoped_update(messages, by={"message_id": "entry_id"})
 _LOCK_STEMLESS = (
     scoped_select(stemless_pages, stemless_pages.c.page_number)
     .order_by(stemless_pages.c.page_number.desc())
@@ -116,9 +108,7 @@ class SearchEntryRecords(Repository):
     def index(self, prepared: Mapping[WaitingEntry, IndexedRecord | None]) -> int:
         """Index entries, except those that were changed or indexed since they were read.
 
-        The tools that the entries have called, and the number of failed results in messages, are
-        stored as well. A message with failed results that another transaction has locked stays in
-        the queue.
+        The tools that the entries have called are stored as well.
 
         Args:
             prepared: The words of each entry; `None` if the entry is not searchable.
@@ -126,18 +116,7 @@ class SearchEntryRecords(Repository):
         Returns:
             The number of entries that were indexed.
         """
-        failures = {
-            entry.entry_id: record.failures
-            for entry, record in prepared.items()
-            if record is not None and record.failures
-        }
-        messages_with_failures = self._scope.all(_LOCK_MESSAGES, message_ids=[*failures])
-        locked = {row.message_id for row in messages_with_failures}
-        by_number = {
-            entry.number: entry
-            for entry in prepared
-            if entry.entry_id not in failures or entry.entry_id in locked
-        }
+        by_number = {entry.number: entry for entry in prepared}
         rows = self._scope.all(_LOCK_TO_INDEX, numbers=[*by_number])
         current = [row for row in rows if row.revision == by_number[row.entry_number].revision]
         indexed = {row.entry_number: prepared[by_number[row.entry_number]] for row in current}
@@ -156,8 +135,6 @@ class SearchEntryRecords(Repository):
             {"tool_name": tool, "session_id": session_id} for tool, session_id in sorted(called)
         ]
         self._scope.insert_absent(session_tools, rows_of_tools, returning=["project_id"])
-        for message_id in locked:
-            self._scope.run(_SET_FAILURES, entry_id=message_id, failures=failures[message_id])
         return len(indexed)
 
     def find_by_id(self, entry_ids: Collection[str], kinds: Collection[str]) -> list[WaitingEntry]:

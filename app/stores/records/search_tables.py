@@ -44,8 +44,8 @@ search_entries = Table(
     Column("revision", Integer, nullable=False, server_default="1"),
     Column("indexed", Integer, nullable=False, server_default="0"),
     # The version of the indexer that has indexed the entry. Version 1 also stores the tools of
-    # sessions and the failures of messages, and searches for tool results find messages that are
-    # results. Entries with a lower version are indexed once more.
+    # sessions, and searches for tool results find messages that are results. Entries with a lower
+    # version are indexed once more.
     Column("form", Integer, nullable=False, server_default="0"),
     UniqueConstraint("project_id", "entry_id", "kind"),
     Index(None, "project_id", "entry_number"),

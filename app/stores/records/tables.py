@@ -368,7 +368,7 @@ messages = _project_table(
     Column("whole_call_id", ClientText),
     # True if a request stored only this result; otherwise null.
     Column("is_apart", Boolean),
-    # The number of failed results in the message, written when it is indexed for searches.
+    # The number of failed results in the message; 0 in page faults.
     Column("failures", Integer, nullable=False, server_default="0"),
     Index(None, "project_id", "session_id", "tool_call_id"),
 )

@@ -69,8 +69,6 @@ class IndexedRecord:
     """Another kind, in searches for which the record is also found."""
     tools: Sequence[str] = ()
     """The tools that the record calls, or whose results it has."""
-    failures: int = 0
-    """The number of failed results in a message."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -217,7 +217,7 @@ class _BundleWriter:
         for existing_id in bundles.add_tool_results(results):
             raise _make_conflict("tool result", existing_id)
         messages = [
-            read_message(line)
+            read_message(line, failures=self.bundle.failures.get(line.id, 0))
             for line in batch
             if isinstance(line, line_types.MessageLine | line_types.PageFaultLine)
         ]

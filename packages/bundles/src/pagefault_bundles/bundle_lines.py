@@ -190,15 +190,27 @@ def read_tool_result(line: line_types.ToolResultLine, session_id: str) -> Record
     return RecordedResult(result, success=line.success, request_digest=line.request_digest)
 
 
-def read_message(line: line_types.MessageLine | line_types.PageFaultLine) -> StoredHistoryMessage:
-    """Return the message in a line."""
+def read_message(
+    line: line_types.MessageLine | line_types.PageFaultLine, *, failures: int = 0
+) -> StoredHistoryMessage:
+    """Return the message in a line, which does not have the number of its failed results."""
     if isinstance(line, line_types.PageFaultLine):
         without_values = dict.fromkeys(("inline_form", "dialect", "reading", "role"))
         return _make_record(
-            StoredHistoryMessage, line, message_id=line.id, is_page_fault=True, **without_values
+            StoredHistoryMessage,
+            line,
+            message_id=line.id,
+            is_page_fault=True,
+            failures=failures,
+            **without_values,
         )
     return _make_record(
-        StoredHistoryMessage, line, message_id=line.id, is_page_fault=False, page_fault=None
+        StoredHistoryMessage,
+        line,
+        message_id=line.id,
+        is_page_fault=False,
+        page_fault=None,
+        failures=failures,
     )
 
 

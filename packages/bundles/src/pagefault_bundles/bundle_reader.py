@@ -231,6 +231,8 @@ class BundleCheck:
     """The references of all records to resources."""
     prompt: SessionPrompt | None = None
     """The prompt of the session."""
+    failures: dict[str, int] = field(default_factory=dict)
+    """The numbers of failed results in messages that have some, by the ids of the messages."""
     # The ids of resources that are returned as text.
     _text_resources: set[str] = field(default_factory=set)
     _interactions_by_seq: dict[int, str] = field(default_factory=dict)
@@ -377,7 +379,10 @@ class BundleCheck:
             references = record_checks.check_tool_result(line, self.resources, self.limits)
             self._add_links(session.TOOL_RESULT, line.id, references)
         elif isinstance(line, line_types.MessageLine):
-            self._add_links(session.MESSAGE, line.id, check_message(line, self.limits))
+            references, failures = check_message(line, self.limits)
+            self._add_links(session.MESSAGE, line.id, references)
+            if failures:
+                self.failures[line.id] = failures
         else:
             references = record_checks.check_page_fault(line, self.limits)
             self._add_links(session.PAGE_FAULT, line.id, references)

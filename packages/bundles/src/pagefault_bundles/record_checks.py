@@ -43,7 +43,13 @@ from pagefault_dialects.media.data_uris import split_data_uri
 from pagefault_dialects.media.embedded_data_uris import InlineForm, dump_forms, load_forms
 from pagefault_dialects.media.file_names import safe_file_name
 from pagefault_dialects.media.types import canonical_mime_type, is_textual
-from pagefault_dialects.messages.entry_reading import READER_VERSION, is_flat, read_stored
+from pagefault_dialects.messages.entry_reading import (
+    READER_VERSION,
+    EntryReading,
+    count_failed_results,
+    is_flat,
+    read_stored,
+)
 from pagefault_dialects.messages.message_references import find_references
 from pagefault_dialects.model.client_ids import CLIENT_ID
 from pagefault_dialects.model.moments import moment_text
@@ -408,23 +414,27 @@ _SERVICE_MEMBERS = frozenset(
 _DIALECT_NAMES = frozenset(dialect.name for dialect in DIALECTS)
 
 
-def check_message(line: line_types.MessageLine, limits: Limits) -> ResourceReferences:
-    """Return the resources of a message; raise unless it can be read, and returned as sent."""
+def check_message(line: line_types.MessageLine, limits: Limits) -> tuple[ResourceReferences, int]:
+    """Return the resources of a message, and the number of results in it that are errors.
+
+    The message has to be one that can be read, and returned as sent; otherwise an error is raised.
+    """
     stored = bytes(line.message)
     sent = sent_message(stored, dialect=line.dialect, role=line.role)
     require(len(sent) <= limits.message_bytes, "has a message that is too long")
     value = parse_stored_object(stored, limits)
-    answered = (
-        _find_flat_call(line, value) if line.role is None else _find_answered_call(line, value)
-    )
+    reading = _read_flat(line, value) if line.role is None else _read_wrapped(line, value)
+    if reading is not None:
+        answered = find_only_answered_id(reading)
+    else:
+        answered = value.get("tool_call_id") if value["role"] == "tool" else None
     require(answered == line.tool_call_id, "answers another call than its `toolCallId`")
     forms = check_forms(line.inline_form)
     require("" not in forms, "has a form of a string that it does not contain")
     check_form_pointers(value, forms)
     line_types.parse_timestamp(line.created_at)
-    if line.role is None:
-        _check_flat_reading(line, value)
-    return make_references(forms, mentioned=find_references(value))
+    references = make_references(forms, mentioned=find_references(value))
+    return references, 0 if reading is None else count_failed_results(reading)
 
 
 def check_prompt(line: line_types.PromptLine, limits: Limits) -> SessionPrompt:
@@ -439,31 +449,24 @@ def check_prompt(line: line_types.PromptLine, limits: Limits) -> SessionPrompt:
     return SessionPrompt(line.dialect, text)
 
 
-def _find_flat_call(line: line_types.MessageLine, value: Mapping[str, JsonValue]) -> str | None:
-    """Return the id of the call that a flat message answers; raise if it is not flat.
+def _read_flat(line: line_types.MessageLine, value: Mapping[str, JsonValue]) -> EntryReading | None:
+    """Read a flat message; raise if it is invalid. A message without a dialect has no reading.
 
     A flat message has its members beside those of its entry, and not in a member of their own.
     """
-    draft = FlatMessage.model_validate(value)
-    if line.dialect is not None and line.reading is not None:
-        return find_only_answered_id(read_stored(dict(value), *_check_reading(line)))
-    return draft.tool_call_id if draft.role == "tool" else None
-
-
-def _check_flat_reading(line: line_types.MessageLine, value: Mapping[str, JsonValue]) -> None:
-    """Raise unless a flat message can be read, in its dialect or as a message without a dialect."""
+    FlatMessage.model_validate(value)
     if line.dialect is None and line.reading is None:
         require(
             not _SERVICE_MEMBERS & value.keys(),
             "has a message with members that only the service writes",
         )
-        return
+        return None
     require(is_flat(dict(value)), "has a message that is not flat and has no role beside it")
-    read_stored(dict(value), *_check_reading(line))
+    return read_stored(dict(value), *_check_reading(line))
 
 
-def _find_answered_call(line: line_types.MessageLine, value: Mapping[str, JsonValue]) -> str | None:
-    """Return the id of the call that a wrapped message answers; raise if it is invalid."""
+def _read_wrapped(line: line_types.MessageLine, value: Mapping[str, JsonValue]) -> EntryReading:
+    """Read a wrapped message; raise if it is invalid."""
     dialect, reader_version = _check_reading(line)
     envelope = {"dialect": dialect, "role": line.role, "message": value.get("message")}
     require([*envelope.items()] == [*value.items()], "has a message with unknown members around it")
@@ -471,7 +474,7 @@ def _find_answered_call(line: line_types.MessageLine, value: Mapping[str, JsonVa
     require(isinstance(message, dict), "has no message")
     reading = read_stored(message, dialect, reader_version)
     require(reading.role == line.role, "has a message of another role")
-    return find_only_answered_id(reading)
+    return reading
 
 
 def _check_reading(line: line_types.MessageLine) -> tuple[str, int]:

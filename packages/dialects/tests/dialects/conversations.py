@@ -76,7 +76,7 @@ def _case(*, name: str, package: str, value: Json, expect: dict[str, Any]) -> Ca
 def faults_of(case: Case) -> list[str]:
     """Return the faults in how a case is read, and how it is rendered for targets."""
     try:
-        entries = _entries(case)
+        entries = entries_of(case)
     except InvalidPayloadError as exc:
         return [f"refused: {exc.faults}"]
     faults = [
@@ -89,7 +89,8 @@ def faults_of(case: Case) -> list[str]:
     return faults
 
 
-def _entries(case: Case) -> list[EntryReading]:
+def entries_of(case: Case) -> list[EntryReading]:
+    """Return the readings of the messages of a case."""
     if case.role is not None:
         return [read_entry(case.value)]
     return [entry for _, _, entry in read_conversation(case.value).entries]

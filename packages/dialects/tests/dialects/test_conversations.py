@@ -2,9 +2,20 @@
 
 import pytest
 
-from packages.dialects.tests.dialects.conversations import FILES, faults_of, read_cases
+from packages.dialects.tests.dialects.conversations import (
+    FILES,
+    entries_of,
+    faults_of,
+    read_cases,
+)
 from pagefault_dialects.dialects.registry import DIALECTS
-from pagefault_dialects.messages.entry_reading import READER_VERSION, read_entry, read_stored
+from pagefault_dialects.messages.entry_reading import (
+    READER_VERSION,
+    count_failed_results,
+    read_entry,
+    read_stored,
+    read_turns,
+)
 
 CASES = [case for file in FILES for case in read_cases(file.read_text())]
 _MESSAGES = [case for case in CASES if case.role is not None]
@@ -36,6 +47,16 @@ def test_stored_messages_of_real_packages_are_read_as_when_they_arrived() -> Non
         if read_stored(case.value, read.dialect, READER_VERSION) != read:
             different.append(case.name)
     assert different == []
+
+
+def test_failed_results_of_real_packages_are_counted_as_their_turns_are_marked() -> None:
+    entries = [entry for case in CASES for entry in entries_of(case)]
+    marked = [
+        sum(turn.is_error for message in entry.messages for turn in read_turns(message, 1))
+        for entry in entries
+    ]
+    assert [*map(count_failed_results, entries)] == marked
+    assert 1 in marked
 
 
 def test_messages_of_real_packages_are_of_the_dialect_that_wrote_them() -> None:

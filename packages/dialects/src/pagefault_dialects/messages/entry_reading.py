@@ -13,9 +13,10 @@ from typing import Any, Literal
 
 from pagefault_dialects.dialects.foreign_message import ForeignMessage
 from pagefault_dialects.dialects.message_registry import read_message
+from pagefault_dialects.dialects.vercel import read_approval_response
 from pagefault_dialects.errors import Fault, InvalidPayloadError
 from pagefault_dialects.json.values import JsonObject, JsonValue
-from pagefault_dialects.messages.message_calls import read_tool_result
+from pagefault_dialects.messages.message_calls import has_error_mark, read_tool_result
 from pagefault_dialects.messages.message_turns import (
     MessageEntry,
     is_cache_block,
@@ -222,6 +223,34 @@ def read_entry_turns(
     return join_turns(
         (turn, message.continues_turn) for message in entry.messages for turn in read(message)
     )
+
+
+def count_failed_results(entry: EntryReading) -> int:
+    """Return the number of tool results in a message that are errors.
+
+    `read_entry_turns` makes a turn with `is_error` of each; here, no content is read.
+    """
+    return sum(
+        sum(_find_errors(message.message))
+        for message in entry.messages
+        if message.message is not None
+    )
+
+
+def _find_errors(message: JsonObject) -> Sequence[bool]:
+    """Return for each tool result in a message in its common form whether it is an error."""
+    role = _ROLES.get(message["role"], "user")
+    errors: list[bool] = []
+    for name in _BLOCK_LIST_MEMBERS:
+        content = message.get(name)
+        for block in content if isinstance(content, list) else [content]:
+            if not isinstance(block, dict):
+                continue
+            if (result := read_tool_result(block)) is not None:
+                errors.append(result.is_error)
+            elif role != "assistant" and (response := read_approval_response(block)) is not None:
+                errors.append(response[1] is not None)
+    return errors or ([has_error_mark(message)] if role == "tool" else [])
 
 
 def find_entry_calls(entry: EntryReading) -> Iterator[TurnCall]:
