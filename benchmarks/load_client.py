@@ -34,7 +34,7 @@ def request(
 
 @dataclass(slots=True)
 class _Round:
-    """A stretch of time in which answers are counted."""
+    """A period in which responses are counted."""
 
     ended: asyncio.Future[None]
     busy: int

@@ -104,13 +104,13 @@ class HistoryTexts:
             def read(
                 unit: UnitOfWork, after_seq: int = after_seq
             ) -> tuple[int | None, Sequence[StoredEntry]]:
-                stretch = unit[SessionHistory].stretch(
+                batch = unit[SessionHistory].find_batch(
                     session_id,
                     after_seq=after_seq,
                     limit=_QUERY_ENTRIES,
                     max_bytes=_QUERY_BYTES,
                 )
-                return stretch.rows[-1].seq if stretch.rows else None, stretch.entries()
+                return batch.rows[-1].seq if batch.rows else None, batch.read_entries()
 
             last_seq, read_entries = await self.records.read_snapshot(project_id, read)
             listed = [
@@ -143,7 +143,7 @@ class HistoryTexts:
             while True:
                 rows = (
                     unit[SessionHistory]
-                    .stretch(session_id, after_seq=after_seq, limit=_COUNTED_ROWS)
+                    .find_batch(session_id, after_seq=after_seq, limit=_COUNTED_ROWS)
                     .rows
                 )
                 seqs = [row.seq for row in rows if entries.last is None or row.seq <= entries.last]

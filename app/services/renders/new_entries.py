@@ -19,7 +19,7 @@ from app.services.renders.loaded_sessions import (
 from app.services.renders.prefix_cache import PrefixCache, RenderingKey, SessionKey
 from app.services.renders.session_entries import (
     WholeSessionNeededError,
-    find_stretch_end,
+    find_batch_end,
     read_entries,
 )
 from app.services.renders.structured_contents import (
@@ -66,16 +66,16 @@ class _Request:
 
 
 @dataclass(frozen=True, slots=True)
-class _Stretch:
+class _Batch:
     """Consecutive entries of a session after a cached prefix.
 
-    The entries extend the prefix. The last stretch has the entries to render.
+    The entries extend the prefix. The last batch has the entries to render.
     """
 
     key: SessionKey
     """The key of the session in the cache of prefixes."""
     prefix: RenderedPrefix | None
-    """The prefix; `None` if the stretch begins with the first entry of the session."""
+    """The prefix; `None` if the batch begins with the first entry of the session."""
     entries: Sequence[StoredEntry]
     """The entries after the prefix."""
     resources: Mapping[str, Resource | None]
@@ -84,7 +84,7 @@ class _Stretch:
     """The `seq` of the newest entry of the session."""
     _: KW_ONLY
     is_last: bool
-    """True if the stretch ends with the newest entry of the session."""
+    """True if the batch ends with the newest entry of the session."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -129,28 +129,28 @@ class NewEntries:
             return None
         request = _Request(project_id, session_id, profile, options, since)
         try:
-            stretch = await self._read_stretch(request)
+            batch = await self._read_batch(request)
             try:
-                while not stretch.is_last:
-                    extended = await self._extend_prefix(request, stretch)
+                while not batch.is_last:
+                    extended = await self._extend_prefix(request, batch)
                     if extended is not None:
-                        self.prefixes.put(stretch.key, request.rendering_key, extended)
-                    stretch = await self._read_stretch(request, reads_rest=extended is None)
+                        self.prefixes.put(batch.key, request.rendering_key, extended)
+                    batch = await self._read_batch(request, reads_rest=extended is None)
                     if extended is not None and (
-                        not stretch.prefix or stretch.prefix.seq < extended.seq
+                        not batch.prefix or batch.prefix.seq < extended.seq
                     ):
                         # The extended prefix was evicted from the cache, or is too large for it.
                         raise WholeSessionNeededError
-                return await self._render_after_prefix(request, stretch)
+                return await self._render_after_prefix(request, batch)
             except PrefixChangedError:
                 # A result in the prefix was stored before its call. The prefix is computed again,
                 # with both of them.
-                self.prefixes.remove(stretch.key)
+                self.prefixes.remove(batch.key)
         except WholeSessionNeededError:
             pass
         return None
 
-    async def _read_stretch(self, request: _Request, *, reads_rest: bool = False) -> _Stretch:
+    async def _read_batch(self, request: _Request, *, reads_rest: bool = False) -> _Batch:
         """Read the entries after the longest cached prefix. Remove prefixes that are out of date.
 
         Args:
@@ -159,13 +159,13 @@ class NewEntries:
         """
         read = partial(self._read_in_unit, request=request, reads_rest=reads_rest)
         while True:
-            stretch = await self.records.read_snapshot(request.project_id, read)
-            if stretch.prefix is None or await self._is_unchanged(request, stretch.prefix):
-                return stretch
-            self.prefixes.remove(stretch.key)
+            batch = await self.records.read_snapshot(request.project_id, read)
+            if batch.prefix is None or await self._is_unchanged(request, batch.prefix):
+                return batch
+            self.prefixes.remove(batch.key)
 
-    def _read_in_unit(self, unit: UnitOfWork, request: _Request, *, reads_rest: bool) -> _Stretch:
-        """Read a stretch in a snapshot of the records; see `_read_stretch`.
+    def _read_in_unit(self, unit: UnitOfWork, request: _Request, *, reads_rest: bool) -> _Batch:
+        """Read a batch in a snapshot of the records; see `_read_batch`.
 
         Raises:
             WholeSessionNeededError: The session cannot be cached, or has link files.
@@ -191,7 +191,7 @@ class NewEntries:
         if not is_last:
             # Prefixes end at multiples of the stride, so that other requests can use them.
             max_seq = since // self.stride * self.stride
-            to_seq = find_stretch_end(unit, session_id, after_seq=after_seq, to_seq=max_seq)
+            to_seq = find_batch_end(unit, session_id, after_seq=after_seq, to_seq=max_seq)
         entries = read_entries(
             unit,
             session_id,
@@ -216,7 +216,7 @@ class NewEntries:
             self.prefixes.remove(key)
             return self._read_in_unit(unit, request, reads_rest=reads_rest)
         resources = {resource_id: stored.get(resource_id) for resource_id in resource_ids}
-        return _Stretch(key, prefix, entries, resources, head.last_seq, is_last=is_last)
+        return _Batch(key, prefix, entries, resources, head.last_seq, is_last=is_last)
 
     async def _is_unchanged(self, request: _Request, prefix: RenderedPrefix) -> bool:
         """Return True if a prefix has all its structured contents, and no link in it has expired.
@@ -227,14 +227,14 @@ class NewEntries:
         sizes = await self._read_content_sizes(request.project_id, digests) if digests else {}
         return sizes == prefix.structured_sizes and prefix.has_unchanged_links(utc_now())
 
-    async def _extend_prefix(self, request: _Request, stretch: _Stretch) -> RenderedPrefix | None:
-        """Extend the prefix by those entries of a stretch that later entries cannot change.
+    async def _extend_prefix(self, request: _Request, batch: _Batch) -> RenderedPrefix | None:
+        """Extend the prefix by those entries of a batch that later entries cannot change.
 
         Returns:
-            The longer prefix; `None` if later entries may change the first entry of the stretch.
+            The longer prefix; `None` if later entries may change the first entry of the batch.
         """
-        profile, prefix = request.profile, stretch.prefix
-        loaded = await self._load_contents(request, stretch)
+        profile, prefix = request.profile, batch.prefix
+        loaded = await self._load_contents(request, batch)
         options = loaded.with_model(request.options)
         audience, state = options.audience, prefix.pairing_state if prefix else None
         sealed = await self.resolver.run(
@@ -250,7 +250,7 @@ class NewEntries:
         written = await self.resolver.run(
             lambda: write_prefix(resolved, profile, options, prefix.written if prefix else None)
         )
-        entries = [entry for entry in stretch.entries if entry.seq < sealed.next_seq]
+        entries = [entry for entry in batch.entries if entry.seq < sealed.next_seq]
         digests = stored_content_sizes(result_records(entries)).keys()
         extension = RenderedPrefix(
             entries[-1].seq,
@@ -258,7 +258,7 @@ class NewEntries:
             written,
             size,
             {
-                resource_id: stretch.resources[resource_id]
+                resource_id: batch.resources[resource_id]
                 for resource_id in find_referenced_ids(entries, self.turn_cache)
             },
             await self._read_content_sizes(request.project_id, digests) if digests else {},
@@ -266,15 +266,15 @@ class NewEntries:
         )
         return extension.prepend(prefix) if prefix else extension
 
-    async def _render_after_prefix(self, request: _Request, stretch: _Stretch) -> Rendering:
+    async def _render_after_prefix(self, request: _Request, batch: _Batch) -> Rendering:
         """Render the entries after the prefix.
 
         Raises:
             WholeSessionNeededError: The media of the session do not fit into one rendering, so
                 those of the prefix have to be reduced too.
         """
-        profile, prefix = request.profile, stretch.prefix
-        loaded = await self._load_contents(request, stretch)
+        profile, prefix = request.profile, batch.prefix
+        loaded = await self._load_contents(request, batch)
         options = loaded.with_model(request.options)
 
         def pair() -> Sequence[ComposedTurn]:
@@ -296,7 +296,7 @@ class NewEntries:
                 resolved,
                 profile,
                 options,
-                last_seq=stretch.last_seq,
+                last_seq=batch.last_seq,
                 since=request.since,
                 prefix=prefix.written if prefix else None,
             )
@@ -304,15 +304,15 @@ class NewEntries:
 
         return await self.resolver.run(write)
 
-    async def _load_contents(self, request: _Request, stretch: _Stretch) -> LoadedSession:
-        """Load the structured contents of the entries of a stretch.
+    async def _load_contents(self, request: _Request, batch: _Batch) -> LoadedSession:
+        """Load the structured contents of the entries of a batch.
 
         Raises:
             WholeSessionNeededError: The structured contents are too large. Which of them are left
                 out depends on all entries.
         """
-        prefix = stretch.prefix
-        results = result_records(stretch.entries)
+        prefix = batch.prefix
+        results = result_records(batch.entries)
         sizes = stored_content_sizes(results)
         all_sizes = {**prefix.structured_sizes, **sizes} if prefix else sizes
         if sum(all_sizes.values()) > MAX_STRUCTURED_BYTES:
@@ -322,17 +322,17 @@ class NewEntries:
         )
         resources = {
             resource_id: resource
-            for resource_id, resource in stretch.resources.items()
+            for resource_id, resource in batch.resources.items()
             if resource is not None
         }
         return LoadedSession(
             request.session_id,
-            stretch.entries,
+            batch.entries,
             resources,
             contents,
             self.turn_cache,
-            stretch.last_seq,
-            stretch.key.prompt,
+            batch.last_seq,
+            batch.key.prompt,
             is_beginning=prefix is None,
         )
 

@@ -116,17 +116,17 @@ def _measure_entries(
 ) -> tuple[int, int, str | None]:
     """Return the number of entries to read, their size in bytes, and the next cursor."""
     head = require_found(unit[SessionHistory].history_head(session_id), "session")
-    stretch = unit[SessionHistory].stretch(
+    batch = unit[SessionHistory].find_batch(
         session_id, after_seq=after_seq, limit=limit, max_bytes=_MAX_READ_BYTES
     )
-    last_seq = stretch.rows[-1].seq if stretch.rows else head.last_seq
+    last_seq = batch.rows[-1].seq if batch.rows else head.last_seq
     # The last `seq` of a session may belong to no entry, so `last_seq < head.last_seq` is not
     # enough.
     has_more = last_seq < head.last_seq and unit[SessionHistory].has_entries(
         session_id, after_seq=last_seq
     )
     next_cursor = encode_cursor(_CURSOR, last_seq) if has_more else None
-    return len(stretch.rows), stretch.size_bytes, next_cursor
+    return len(batch.rows), batch.size_bytes, next_cursor
 
 
 def _write_outline(

@@ -1,6 +1,6 @@
-"""Reads the entries of sessions for renderings: a whole session, or a *stretch* of its entries.
+"""Reads the entries of sessions for renderings: a whole session, or a *batch* of its entries.
 
-A stretch is a run of consecutive entries that is small enough to be read in one query.
+A batch is a run of consecutive entries that is small enough to be read in one query.
 """
 
 from collections.abc import Mapping, Sequence
@@ -18,7 +18,7 @@ from app.services.renders.turn_cache import TurnCache
 from app.services.requests.validation import require_found
 from app.services.resources.link_files import read_links
 from app.stores.blobs.store import BlobStore
-from app.stores.records.history import HistoryHead, SessionHistory, Stretch
+from app.stores.records.history import EntryBatch, HistoryHead, SessionHistory
 from app.stores.records.records import Records
 from app.stores.records.resources import ResourceRecords
 from app.stores.records.session_prompts import SessionPromptRecords
@@ -28,9 +28,9 @@ from pagefault_dialects.model.resource import Resource
 
 # The number of entries of one query of `read_entries`.
 _QUERY_ENTRIES = 200
-# The usual size of a stretch, by which `find_stretch_end` divides a session.
-_STRETCH_ENTRIES = 1_000
-_STRETCH_BYTES = 2 * 1024 * 1024
+# The usual size of a batch, by which `find_batch_end` divides a session.
+_BATCH_ENTRIES = 1_000
+_BATCH_BYTES = 2 * 1024 * 1024
 MAX_TEXT_BYTES = 16 * 1024 * 1024
 """The maximum size of the entries of one rendering, without their media."""
 
@@ -116,19 +116,19 @@ def read_entries(
     entries: list[StoredEntry] = []
     if incarnation is not None:
         entries += turn_cache.entries(incarnation, after_seq=after_seq, to_seq=to_seq)
-    stretches: list[Stretch] = []
+    batches: list[EntryBatch] = []
     size_bytes = sum(entry_size_bytes(entry) for entry in entries if entry.seq > since)
     after_seq += len(entries)
     while after_seq < to_seq:
         limit = min(_QUERY_ENTRIES, to_seq - after_seq)
-        stretch = unit[SessionHistory].stretch(session_id, after_seq=after_seq, limit=limit)
-        rows = [row for row in stretch.rows if row.seq <= to_seq]
+        batch = unit[SessionHistory].find_batch(session_id, after_seq=after_seq, limit=limit)
+        rows = [row for row in batch.rows if row.seq <= to_seq]
         if not rows:
             break
         size_bytes += sum(row.size_bytes for row in rows if row.seq > since)
         if size_bytes > MAX_TEXT_BYTES:
             break
-        stretches.append(replace(stretch, rows=rows))
+        batches.append(replace(batch, rows=rows))
         after_seq = rows[-1].seq
     if size_bytes > MAX_TEXT_BYTES:
         raise PayloadTooLargeError(
@@ -136,31 +136,31 @@ def read_entries(
             "than any model reads. Render it within a budget (`maxTokens`), or read its entries in "
             f"parts: GET /api/sessions/{session_id}/messages lists them."
         )
-    for stretch in stretches:
-        stretch_entries = stretch.entries()
-        for entry in stretch_entries:
+    for batch in batches:
+        batch_entries = batch.read_entries()
+        for entry in batch_entries:
             if incarnation is not None and isinstance(entry, StoredMessage | StoredHistoryMessage):
                 turn_cache.put(incarnation, entry)
-        entries += stretch_entries
+        entries += batch_entries
     return entries
 
 
-def find_stretch_end(
+def find_batch_end(
     unit: UnitOfWork, session_id: str, *, after_seq: int, to_seq: int, factor: int = 1
 ) -> int:
-    """Return the `seq` of the last entry of a stretch of the usual size.
+    """Return the `seq` of the last entry of a batch of the usual size.
 
     Args:
         unit: Reads the sizes of entries.
         session_id: The session.
-        after_seq: The `seq` before the stretch.
+        after_seq: The `seq` before the batch.
         to_seq: The largest `seq` to return.
-        factor: The size of the stretch, as a multiple of the usual size.
+        factor: The size of the batch, as a multiple of the usual size.
     """
-    limit, max_bytes = factor * _STRETCH_ENTRIES, factor * _STRETCH_BYTES
+    limit, max_bytes = factor * _BATCH_ENTRIES, factor * _BATCH_BYTES
     rows = (
         unit[SessionHistory]
-        .stretch(session_id, after_seq=after_seq, limit=limit, max_bytes=max_bytes)
+        .find_batch(session_id, after_seq=after_seq, limit=limit, max_bytes=max_bytes)
         .rows
     )
     return min(to_seq, rows[-1].seq) if rows else to_seq

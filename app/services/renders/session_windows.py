@@ -9,7 +9,7 @@ steps themselves it has only facts, such as their number. These facts are cached
 bytes as a rendering of the whole session.
 
 A session that is too long to be read at once is loaded in the same way. First everything before its
-newest 4 MiB is folded; these entries are read in stretches, one after the other, to compute the
+newest 4 MiB is folded; these entries are read in batches, one after the other, to compute the
 facts. A limit of tokens is always smaller than 4 MiB of text. So the rendering folds more than
 that, and does not depend on where the 4 MiB begin.
 """
@@ -32,7 +32,7 @@ from app.services.renders.prompt_turns import read_prompt_turns
 from app.services.renders.session_entries import (
     MAX_TEXT_BYTES,
     WholeSessionNeededError,
-    find_stretch_end,
+    find_batch_end,
     load_session,
     read_entries,
 )
@@ -76,8 +76,8 @@ _NEWEST_DIVISOR = 4
 """If a session is larger than `max_bytes`, its newest `max_bytes / 4` are not folded first."""
 _MAX_MESSAGE_CHARS = MAX_TEXT_BYTES // 4
 """The maximum number of characters of the messages between folded steps."""
-_MAX_STRETCH_FACTOR = 8
-"""The size of the largest stretch that is read at once, as a multiple of the usual size."""
+_MAX_BATCH_FACTOR = 8
+"""The size of the largest batch that is read at once, as a multiple of the usual size."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -184,10 +184,10 @@ _NOTHING_VISIBLE = _VisiblePart()
 
 
 @dataclass(frozen=True, slots=True)
-class _Stretch:
+class _Batch:
     """Consecutive entries of a session after the longest prefix with computed facts.
 
-    The entries extend the prefix, until it reaches the fold. The last stretch has the entries of
+    The entries extend the prefix, until it reaches the fold. The last batch has the entries of
     the window.
     """
 
@@ -197,7 +197,7 @@ class _Stretch:
     entries: Sequence[StoredEntry]
     """The entries after the prefix."""
     visible: _VisiblePart
-    """The part of the prefix that is not folded; empty unless this is the last stretch."""
+    """The part of the prefix that is not folded; empty unless this is the last batch."""
     resources: Mapping[str, Resource]
     """The resources that the entries refer to, by id."""
     last_seq: int
@@ -206,9 +206,9 @@ class _Stretch:
     """The cache of the turns of the entries."""
     _: KW_ONLY
     is_last: bool
-    """True if the stretch ends with the last entry of the window."""
+    """True if the batch ends with the last entry of the window."""
     is_at_fold: bool
-    """True if the stretch reaches the fold, so that no later stretch extends the prefix."""
+    """True if the batch reaches the fold, so that no later batch extends the prefix."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -368,27 +368,23 @@ class SessionWindows:
         Raises:
             WholeSessionNeededError: No prefix was found, or its facts are not enough.
         """
-        stretch = await self._read_stretch(request, None)
+        batch = await self._read_batch(request, None)
         factor = 1
-        while not stretch.is_last:
-            extended = await self._extend_prefix(request, stretch)
+        while not batch.is_last:
+            extended = await self._extend_prefix(request, batch)
             factor = 1 if extended is not None else 2 * factor
             # With frozen turns, a prefix that reaches the fold is valid for this fold only.
-            is_cached = stretch.key.incarnation and not (
-                request.freezes_turns and stretch.is_at_fold
-            )
+            is_cached = batch.key.incarnation and not (request.freezes_turns and batch.is_at_fold)
             if extended is not None and is_cached:
-                self.prefixes.put(stretch.key, request.rendering_key, extended)
-            latest = (stretch.key, extended or stretch.prefix)
-            # A prefix ends at the end of a step. If the stretch has no such end, a larger stretch
+                self.prefixes.put(batch.key, request.rendering_key, extended)
+            latest = (batch.key, extended or batch.prefix)
+            # A prefix ends at the end of a step. If the batch has no such end, a larger batch
             # is read next, and finally all other entries.
-            reads_rest = extended is None and (factor > _MAX_STRETCH_FACTOR or stretch.is_at_fold)
-            stretch = await self._read_stretch(
-                request, latest, factor=factor, reads_rest=reads_rest
-            )
-        if not stretch.prefix.seq:
+            reads_rest = extended is None and (factor > _MAX_BATCH_FACTOR or batch.is_at_fold)
+            batch = await self._read_batch(request, latest, factor=factor, reads_rest=reads_rest)
+        if not batch.prefix.seq:
             raise WholeSessionNeededError
-        loaded = await self._load_contents(request, stretch)
+        loaded = await self._load_contents(request, batch)
         return SessionWindow(
             loaded.session_id,
             loaded.entries,
@@ -399,27 +395,27 @@ class SessionWindows:
             loaded.prompt,
             loaded.links,
             is_beginning=False,
-            prefix=stretch.prefix,
-            passages=stretch.visible.passages,
-            visible={entry.seq: entry for entry in stretch.visible.entries},
-            min_frontier=stretch.visible.min_frontier,
+            prefix=batch.prefix,
+            passages=batch.visible.passages,
+            visible={entry.seq: entry for entry in batch.visible.entries},
+            min_frontier=batch.visible.min_frontier,
             freezes_turns=request.freezes_turns,
         )
 
-    async def _read_stretch(
+    async def _read_batch(
         self,
         request: _Request,
         latest: tuple[SessionKey, FoldedPrefix] | None,
         *,
         factor: int = 1,
         reads_rest: bool = False,
-    ) -> _Stretch:
+    ) -> _Batch:
         """Read the entries after the longest prefix, which is cached or was just computed.
 
         Args:
             request: The window.
             latest: The prefix that was just computed, with the key of its session.
-            factor: The size of the stretch, as a multiple of the usual size.
+            factor: The size of the batch, as a multiple of the usual size.
             reads_rest: True to read all entries up to the end of the window.
         """
         read = partial(
@@ -435,8 +431,8 @@ class SessionWindows:
         *,
         factor: int,
         reads_rest: bool,
-    ) -> _Stretch:
-        """Read a stretch in a snapshot of the records; see `_read_stretch`."""
+    ) -> _Batch:
+        """Read a batch in a snapshot of the records; see `_read_batch`."""
         session_id, fold_seq, stride = request.session_id, request.fold_seq, max(1, request.stride)
         head = require_found(unit[SessionHistory].history_head(session_id), "session")
         key, prefix = self._find_prefix(unit, request, head, latest)
@@ -447,7 +443,7 @@ class SessionWindows:
         if is_last:
             visible = self._read_visible(unit, request, head, prefix)
         else:
-            to_seq = find_stretch_end(
+            to_seq = find_batch_end(
                 unit, session_id, after_seq=prefix.seq, to_seq=end_seq, factor=factor
             )
             turn_cache = TurnCache() if request.is_long else self.turn_cache
@@ -459,7 +455,7 @@ class SessionWindows:
         has_links = any(resource.mime_type == LINK_TYPE for resource in resources.values())
         if has_links and not request.is_long:
             raise WholeSessionNeededError
-        return _Stretch(
+        return _Batch(
             key,
             prefix,
             entries,
@@ -540,14 +536,14 @@ class SessionWindows:
         ]
         return _VisiblePart(passages, entries, min_frontier)
 
-    async def _extend_prefix(self, request: _Request, stretch: _Stretch) -> FoldedPrefix | None:
-        """Extend the prefix by those entries of a stretch that later entries cannot change.
+    async def _extend_prefix(self, request: _Request, batch: _Batch) -> FoldedPrefix | None:
+        """Extend the prefix by those entries of a batch that later entries cannot change.
 
         Returns:
-            The longer prefix; `None` if later entries may change the first entry of the stretch.
+            The longer prefix; `None` if later entries may change the first entry of the batch.
         """
-        prefix, audience = stretch.prefix, request.audience
-        loaded = await self._load_contents(request, stretch)
+        prefix, audience = batch.prefix, request.audience
+        loaded = await self._load_contents(request, batch)
 
         def extend() -> FoldedPrefix | None:
             sealed = seal_turns(
@@ -558,36 +554,36 @@ class SessionWindows:
             )
             if sealed is None:
                 return None
-            entries = [entry for entry in stretch.entries if entry.seq < sealed.next_seq]
+            entries = [entry for entry in batch.entries if entry.seq < sealed.next_seq]
             recorded = {entry.seq: loaded.read_entry_turns(entry, audience) for entry in entries}
             return prefix.extend(sealed, recorded, stored_content_sizes(result_records(entries)))
 
-        return await self.resolver.run(extend, turns=len(stretch.entries))
+        return await self.resolver.run(extend, turns=len(batch.entries))
 
-    async def _load_contents(self, request: _Request, stretch: _Stretch) -> LoadedSession:
-        """Load the structured contents and the links of the entries of a stretch.
+    async def _load_contents(self, request: _Request, batch: _Batch) -> LoadedSession:
+        """Load the structured contents and the links of the entries of a batch.
 
         Raises:
             WholeSessionNeededError: The structured contents are too large. Which of them are left
                 out depends on all entries.
         """
-        results = result_records([*stretch.visible.entries, *stretch.entries])
-        sizes = {**stretch.prefix.structured_sizes, **stored_content_sizes(results)}
+        results = result_records([*batch.visible.entries, *batch.entries])
+        sizes = {**batch.prefix.structured_sizes, **stored_content_sizes(results)}
         if sum(sizes.values()) > MAX_STRUCTURED_BYTES and not request.is_long:
             raise WholeSessionNeededError
         project_id = request.project_id
         contents = await read_structured_contents(self.blobs, project_id, results) if sizes else {}
-        links = await read_links(self.blobs, project_id, stretch.resources)
+        links = await read_links(self.blobs, project_id, batch.resources)
         return LoadedSession(
             request.session_id,
-            stretch.entries,
-            stretch.resources,
+            batch.entries,
+            batch.resources,
             contents,
-            stretch.turn_cache,
-            stretch.last_seq,
-            stretch.key.prompt,
+            batch.turn_cache,
+            batch.last_seq,
+            batch.key.prompt,
             links,
-            is_beginning=not stretch.prefix.seq,
+            is_beginning=not batch.prefix.seq,
         )
 
 

@@ -274,14 +274,14 @@ class History:
 def _read_entries(unit: UnitOfWork, list_range: ListRange, *, max_bytes: int) -> _Entries | int:
     """Return the entries of a list, or their size in bytes if it is above `max_bytes`."""
     head = require_found(unit[SessionHistory].history_head(list_range.session_id), "session")
-    stretch = unit[SessionHistory].stretch(
+    batch = unit[SessionHistory].find_batch(
         list_range.session_id, after_seq=list_range.after_seq, limit=list_range.limit
     )
-    if stretch.size_bytes > max_bytes:
-        return stretch.size_bytes
-    entries = stretch.entries()
+    if batch.size_bytes > max_bytes:
+        return batch.size_bytes
+    entries = batch.read_entries()
     last_seq = entries[-1].seq if entries else head.last_seq
-    # Entries may have been appended after `stretch` was read. They are in the next list.
+    # Entries may have been appended after `batch` was read. They are in the next list.
     has_more = last_seq < head.last_seq and unit[SessionHistory].has_entries(
         list_range.session_id, after_seq=last_seq
     )

@@ -1,4 +1,4 @@
-"""The history of a session: *stretches* of consecutive entries, and the records of entries.
+"""Reads the history of a session: batches of consecutive entries, and the records of entries.
 
 The record of an entry is a tool result, a message or an interaction. A history only grows at its
 end, and is deleted as a whole. Entries, tool results and messages never change; an interaction gets
@@ -41,7 +41,7 @@ _ENTRIES = Lookup(
 
 
 def _make_lookup(table: AnyTable, entry_id: Column[str], *kinds: EntryKind) -> Lookup:
-    """Return the lookup of the records in a table, for the entries of these kinds in a stretch.
+    """Return the lookup of the records in a table, for the entries of these kinds in a batch.
 
     `entry_id` is the column of the table that history entries refer to.
     """
@@ -104,7 +104,7 @@ class HistoryHead:
 
 
 @dataclass(frozen=True, slots=True)
-class Stretch:
+class EntryBatch:
     """Consecutive entries of a history, whose records were not read yet."""
 
     scope: ProjectScope
@@ -114,19 +114,19 @@ class Stretch:
     size_bytes: int
     """The size of the records of all entries."""
 
-    def entries(self) -> Sequence[StoredEntry]:
-        """Read the records of the entries."""
+    def read_entries(self) -> Sequence[StoredEntry]:
+        """Return the entries with their records."""
         faults = {row.entry_id for row in self.rows if row.kind == PAGE_FAULT}
         found: dict[str, StoredEntry] = {
             row.tool_result_id: read_row(
                 StoredMessage, row, message_id=row.tool_result_id, **call_fields(row)
             )
-            for row in self.records(TOOL_RESULT)
+            for row in self.read_records(TOOL_RESULT)
         }
-        for row in self.records(MESSAGE, PAGE_FAULT):
+        for row in self.read_records(MESSAGE, PAGE_FAULT):
             is_page_fault = row.message_id in faults
             found[row.message_id] = stored_message(row, is_page_fault=is_page_fault)
-        for row in self.records(INTERACTION, ANSWER):
+        for row in self.read_records(INTERACTION, ANSWER):
             found[row.interaction_id] = stored_interaction(row)
         entries = ((row, found.get(row.entry_id)) for row in self.rows)
         return [
@@ -137,7 +137,7 @@ class Stretch:
             if entry is not None
         ]
 
-    def records(self, kind: EntryKind, *other_kinds: EntryKind) -> Sequence[Row[Any]]:
+    def read_records(self, kind: EntryKind, *other_kinds: EntryKind) -> Sequence[Row[Any]]:
         """Return the rows of the records of a kind, and of other kinds in the same table."""
         if not any(row.kind == kind or row.kind in other_kinds for row in self.rows):
             return []
@@ -165,32 +165,32 @@ class SessionHistory(Repository):
 
     def has_entries(self, session_id: str, *, after_seq: int) -> bool:
         """Return whether the history has entries after a `seq`."""
-        return bool(self.stretch(session_id, after_seq=after_seq, limit=1).rows)
+        return bool(self.find_batch(session_id, after_seq=after_seq, limit=1).rows)
 
     def history_head(self, session_id: str) -> HistoryHead | None:
         """Return the head of the history; `None` if the session does not exist."""
         rows = self._scope.look_up(FIND_SESSION, session_id=session_id)
         return read_row(HistoryHead, rows[0]) if rows else None
 
-    def stretch(
+    def find_batch(
         self, session_id: str, *, after_seq: int, limit: int, max_bytes: int = MAX_BYTES
-    ) -> Stretch:
+    ) -> EntryBatch:
         """Find up to `limit` entries of the history after a `seq`, in order, without their records.
 
-        The entry that makes the stretch exceed `max_bytes` is its last one, so a stretch has at
-        least one entry.
+        The batch ends with the entry that makes its size exceed `max_bytes`, so an entry that is
+        larger than this limit is in a batch as well.
         """
         found = self._scope.look_up(
             _ENTRIES, session_id=session_id, after_seq=after_seq, limit=limit
         )
         rows = limit_row_bytes(found, max_bytes)
-        return Stretch(
+        return EntryBatch(
             self._scope, session_id, after_seq, rows, sum(row.size_bytes for row in rows)
         )
 
     def entries(self, session_id: str, *, after_seq: int, limit: int) -> Sequence[StoredEntry]:
-        """Read the entries of a `stretch`."""
-        return self.stretch(session_id, after_seq=after_seq, limit=limit).entries()
+        """Return the entries of a batch; see `find_batch`."""
+        return self.find_batch(session_id, after_seq=after_seq, limit=limit).read_entries()
 
     def newest_messages(
         self, session_id: str, *, max_numbers: int, after_seq: int = 0, to: int | None = None

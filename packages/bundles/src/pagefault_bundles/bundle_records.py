@@ -109,20 +109,20 @@ class BundleRecords(Repository):
         """Yield the entries of a history in order, with their tool results and messages."""
         after_seq = 0
         while (
-            stretch := self._history.stretch(
+            batch := self._history.find_batch(
                 session_id, after_seq=after_seq, limit=_ROWS_AT_ONCE, max_bytes=_BATCH_BYTES
             )
         ).rows:
             recorded: dict[int, EntryRecord] = {
                 **{
                     row.seq: read_row(RecordedResult, row, result=stored_result(row))
-                    for row in stretch.records(TOOL_RESULT)
+                    for row in batch.read_records(TOOL_RESULT)
                 },
-                **{row.seq: stored_message(row) for row in stretch.records(MESSAGE, PAGE_FAULT)},
+                **{row.seq: stored_message(row) for row in batch.read_records(MESSAGE, PAGE_FAULT)},
             }
-            for row in stretch.rows:
+            for row in batch.rows:
                 yield read_row(Entry, row), recorded.get(row.seq)
-            after_seq = stretch.rows[-1].seq
+            after_seq = batch.rows[-1].seq
 
     def interactions(self, session_id: str) -> Iterator[StoredInteraction]:
         """Yield the interactions of a session in the order of `seq`."""

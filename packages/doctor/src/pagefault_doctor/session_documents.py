@@ -55,7 +55,7 @@ _IN_MEMORY_BYTES = 1024 * 1024
 _ENTRIES_AT_ONCE = 200
 _DOCUMENTS_AT_ONCE = 2
 """The number of documents of all projects whose text is written at a time."""
-_STRETCH_BYTES = 1024 * 1024
+_BATCH_BYTES = 1024 * 1024
 _COPIES = 5
 """The copies of entries in memory: rows, values, turns and HTML."""
 # The memory that sending a document takes: its text, if that is short, and chunks of files.
@@ -70,7 +70,7 @@ class _Plan:
     use: SessionUse
     last_seq: int
     text_bytes: int
-    stretch_bytes: int
+    batch_bytes: int
     digests: frozenset[str]
 
 
@@ -194,7 +194,7 @@ class SessionDocuments:
             raise _make_too_large_error(
                 session_id, plan.text_bytes, has_files=False, is_exact=False
             )
-        memory = await self.budget.reserve(_SENDING_BYTES + _COPIES * plan.stretch_bytes)
+        memory = await self.budget.reserve(_SENDING_BYTES + _COPIES * plan.batch_bytes)
         draft = _Draft()
         try:
             sizes = await self.blobs.sizes(project_id, plan.digests)
@@ -230,19 +230,19 @@ class SessionDocuments:
 
 def _plan(unit: UnitOfWork, session_id: str) -> _Plan:
     session = require_found(unit[SessionRecords].find(session_id), "session")
-    text_bytes = stretch_bytes = last_seq = 0
+    text_bytes = batch_bytes = last_seq = 0
     while rows := (
-        stretch := unit[SessionHistory].stretch(
-            session_id, after_seq=last_seq, limit=_ENTRIES_AT_ONCE, max_bytes=_STRETCH_BYTES
+        batch := unit[SessionHistory].find_batch(
+            session_id, after_seq=last_seq, limit=_ENTRIES_AT_ONCE, max_bytes=_BATCH_BYTES
         )
     ).rows:
-        text_bytes += stretch.size_bytes
-        stretch_bytes = max(stretch_bytes, stretch.size_bytes)
+        text_bytes += batch.size_bytes
+        batch_bytes = max(batch_bytes, batch.size_bytes)
         last_seq = rows[-1].seq
     resources = unit[SessionResourceRecords].all_of(session_id)
     digests = frozenset(resource.digest for resource in resources)
     use = find_uses(unit, [session_id])[session_id]
-    return _Plan(session, use, last_seq, text_bytes, stretch_bytes, digests)
+    return _Plan(session, use, last_seq, text_bytes, batch_bytes, digests)
 
 
 def _write(unit: UnitOfWork, *, plan: _Plan, writer: EntryWriter, draft: _Draft) -> bytes:
@@ -259,10 +259,10 @@ def _write(unit: UnitOfWork, *, plan: _Plan, writer: EntryWriter, draft: _Draft)
         entries = [
             entry
             for entry in unit[SessionHistory]
-            .stretch(
-                session_id, after_seq=after_seq, limit=_ENTRIES_AT_ONCE, max_bytes=_STRETCH_BYTES
+            .find_batch(
+                session_id, after_seq=after_seq, limit=_ENTRIES_AT_ONCE, max_bytes=_BATCH_BYTES
             )
-            .entries()
+            .read_entries()
             if entry.seq <= plan.last_seq
         ]
         if not entries:
