@@ -27,7 +27,7 @@ from app.stores.records.database_status import QueueStatus, ServerStatus
 from app.telemetry.logs import configure_logging
 from app.wiring.store_status import read_status
 from pagefault_dialects.json.values import json_text
-from pagefault_dialects.model.moments import rfc3339
+from pagefault_dialects.model.timestamps import rfc3339
 
 _QUERY_CHARS = 120
 _UNKNOWN_TEXT = "not known, see the problems"

@@ -181,9 +181,9 @@ def _weakly_equal(tag: str, etag: str) -> bool:
     return tag.removeprefix("W/") == etag.removeprefix("W/")
 
 
-def _cut_to_second(moment: datetime) -> datetime:
+def _cut_to_second(timestamp: datetime) -> datetime:
     # HTTP-dates have no fractions of a second, so `Last-Modified` differs from the stored time.
-    return moment.astimezone(UTC).replace(microsecond=0)
+    return timestamp.astimezone(UTC).replace(microsecond=0)
 
 
 def parse_byte_count(digits: str) -> int:

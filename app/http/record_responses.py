@@ -22,7 +22,7 @@ from app.http.conditions import (
     make_strong_etag,
     prefers_media_type,
 )
-from app.wire.shape import encode_list_page
+from app.wire.shape import encode_cursor_list
 
 
 def build_record_response(
@@ -93,7 +93,7 @@ def build_list_response(
     request: Request, items: Iterable[bytes], next_cursor: str | None
 ) -> Response:
     """Return the response with a part of a list, and a `Link` to the next part (RFC 8288)."""
-    return build_list_body_response(request, encode_list_page(items, next_cursor), next_cursor)
+    return build_list_body_response(request, encode_cursor_list(items, next_cursor), next_cursor)
 
 
 def build_list_body_response(

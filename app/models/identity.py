@@ -95,20 +95,20 @@ def digest_query(*query: JsonValue) -> str:
     return hashlib.sha256(query_json).hexdigest()[:16]
 
 
-def encode_moment_cursor(
-    name: ListName, moment: datetime, identity: str, *query_digest: str
+def encode_time_cursor(
+    name: ListName, timestamp: datetime, identity: str, *query_digest: str
 ) -> str:
     """Return the cursor for a position in a list that is sorted by time, then by id.
 
     The cursors of a list with filters contain the digest of the filters: see `digest_query`.
     """
-    return encode_cursor(name, (moment - _EPOCH) // _MICROSECOND, identity, *query_digest)
+    return encode_cursor(name, (timestamp - _EPOCH) // _MICROSECOND, identity, *query_digest)
 
 
-def decode_moment_cursor(
+def decode_time_cursor(
     name: ListName, cursor: str | None, *query_digest: str
 ) -> tuple[datetime, str] | None:
-    """Return the position in a cursor of `encode_moment_cursor`; `None` if there is no cursor.
+    """Return the position in a cursor of `encode_time_cursor`; `None` if there is no cursor.
 
     Raises:
         InvalidCursorError: The cursor is from another list, or has other filters.

@@ -24,8 +24,8 @@ from pagefault_dialects.model.base import FrozenModel, freeze_json
 Role = TypeAliasType("Role", Literal["system", "user", "assistant", "tool"])
 
 
-def _default_to_utc(moment: datetime) -> datetime:
-    return moment.replace(tzinfo=UTC) if moment.tzinfo is None else moment
+def _default_to_utc(timestamp: datetime) -> datetime:
+    return timestamp.replace(tzinfo=UTC) if timestamp.tzinfo is None else timestamp
 
 
 def _check_number(value: object) -> object:

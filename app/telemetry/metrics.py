@@ -191,8 +191,8 @@ class Metrics:
         Negative times count as 0, because clocks of processes may differ.
         """
         now = utc_now()
-        for moment in created_at:
-            self._event_delay.observe(max(0.0, (now - moment).total_seconds()))
+        for event_time in created_at:
+            self._event_delay.observe(max(0.0, (now - event_time).total_seconds()))
 
     def count_scrubbed(self, size_bytes: int) -> None:
         """Count a stored file that was read through, and its bytes."""

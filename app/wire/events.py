@@ -17,7 +17,7 @@ from app.models.stored_interaction import InputKind, StoredInteraction
 from app.models.tool_result import SanitizedToolResult
 from app.wire.interactions import build_interaction
 from app.wire.sessions import CopiedEntries, EntryCounts, ForkSource, ImportedEntries
-from app.wire.shape import Moment, Shape, make_moment
+from app.wire.shape import Shape, Timestamp, make_timestamp
 from pagefault_dialects.json.values import JsonObject
 from pagefault_dialects.model.base import WireModel
 from pagefault_dialects.model.page import LevelName, Modality, PageType
@@ -32,7 +32,7 @@ class _Event(Shape, kw_only=True):
     """The number of the write in its session, null outside of sessions."""
     id: str
     """The id of the record, page or session that was written."""
-    created_at: Moment
+    created_at: Timestamp
 
 
 class ToolResultEvent(_Event, kw_only=True):
@@ -128,7 +128,7 @@ def encode_event(logged: LoggedEvent) -> Event:
         session_id=logged.session_id,
         seq=logged.seq,
         id=logged.subject_id,
-        created_at=make_moment(logged.created_at),
+        created_at=make_timestamp(logged.created_at),
     ).encode()
     pieces = (logged.members[1:-1], _encode_content(logged), common_members[1:-1])
     return Event(

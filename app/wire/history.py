@@ -17,7 +17,7 @@ from app.models.interaction import ChatMessage
 from app.models.stored_interaction import InputKind, StoredAnswer, StoredInteraction
 from app.wire.interactions import InteractionMember, build_interaction
 from app.wire.page_blocks import Blocks
-from app.wire.shape import DocumentedAs, ListPage, Moment, Shape, make_moment
+from app.wire.shape import CursorList, DocumentedAs, Shape, Timestamp, make_timestamp
 from app.wire.tool_results import StoredRecord
 from pagefault_dialects.json.values import JsonObject, parse_stored_json
 from pagefault_dialects.model.normalized import BodyWarning
@@ -32,7 +32,7 @@ class ToolMessage(Shape, kw_only=True):
     role: Literal["tool"]
     tool_call_id: str
     name: str
-    created_at: Moment
+    created_at: Timestamp
     entry: Literal["tool_result"]
     sanitized: StoredRecord
 
@@ -42,7 +42,7 @@ class _Entry(Shape, rename=None, kw_only=True):
 
     seq: int
     id: str
-    created_at: Moment
+    created_at: Timestamp
 
 
 class _MembersBeforeMessage(_Entry, kw_only=True):
@@ -123,7 +123,7 @@ HistoryEntry = TypeAliasType(
 )
 
 
-class MessagePage(ListPage[HistoryEntry]):
+class MessagePage(CursorList[HistoryEntry]):
     """A part of a session's history, in the order of `seq`."""
 
 
@@ -137,7 +137,7 @@ def encode_history_entry(entry: stored.StoredEntry) -> bytes:
                 role="tool",
                 tool_call_id=entry.tool_call_id,
                 name=entry.tool_name,
-                created_at=make_moment(entry.created_at),
+                created_at=make_timestamp(entry.created_at),
                 entry="tool_result",
                 sanitized=Raw(entry.sanitized),
             ).encode()
@@ -151,7 +151,7 @@ def encode_history_entry(entry: stored.StoredEntry) -> bytes:
             return InteractionEntry(
                 seq=entry.seq,
                 id=entry.interaction_id,
-                created_at=make_moment(entry.created_at),
+                created_at=make_timestamp(entry.created_at),
                 entry="interaction",
                 input_kind=entry.input_kind,
                 bound=bound or None,
@@ -162,7 +162,7 @@ def encode_history_entry(entry: stored.StoredEntry) -> bytes:
             return AnswerEntry(
                 seq=entry.seq,
                 id=f"{entry.interaction_id}.output",
-                created_at=make_moment(entry.created_at),
+                created_at=make_timestamp(entry.created_at),
                 entry="answer",
                 interaction_id=entry.interaction_id,
                 output=Raw(entry.output),
@@ -196,7 +196,7 @@ def _build_members_before_message(message: stored.StoredHistoryMessage) -> _Memb
     return _MembersBeforeMessage(
         seq=message.seq,
         id=message.message_id,
-        created_at=make_moment(message.created_at),
+        created_at=make_timestamp(message.created_at),
         entry=None if _has_own_entry(message) else kind,
     )
 

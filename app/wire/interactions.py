@@ -20,7 +20,7 @@ from app.models.stored_interaction import (
     StoredInteraction,
 )
 from app.wire.resources import Descriptor, build_descriptor
-from app.wire.shape import DocumentedAs, ListPage, Shape, define_struct
+from app.wire.shape import CursorList, DocumentedAs, Shape, define_struct
 
 _EXAMPLE: JsonDict = {
     "id": "01a1fc23-5d6a-716f-bf87-986bff04fd3e",
@@ -63,7 +63,7 @@ class InteractionRecord(Shape, rename=None, kw_only=True):
     interaction: InteractionMember
 
 
-class InteractionPage(ListPage[InteractionRecord]):
+class InteractionPage(CursorList[InteractionRecord]):
     """A part of a session's interactions, in the order of `seq`."""
 
 

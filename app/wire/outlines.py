@@ -9,7 +9,7 @@ from typing_extensions import TypeAliasType
 from app.models.interaction import Role
 from app.models.session import EntryKind
 from app.wire.renders import Target
-from app.wire.shape import DocumentedAs, ListPage, Moment, Shape
+from app.wire.shape import CursorList, DocumentedAs, Shape, Timestamp
 from pagefault_dialects.model.frontier import Frontier
 from pagefault_dialects.model.page import LevelName
 
@@ -168,7 +168,7 @@ class OutlineEntry(Shape, kw_only=True):
 
     seq: Annotated[int, Field(ge=1)]
     entry: EntryKind
-    created_at: Moment
+    created_at: Timestamp
     role: Role
     """The role of the author, with the same names for all dialects."""
     name: str | None
@@ -205,5 +205,5 @@ class OutlineEntry(Shape, kw_only=True):
     step_level: Annotated[StepLevel | None, Field(description=_OUTLINE_STEP_LEVEL)] = None
 
 
-class OutlinePage(ListPage[OutlineEntry]):
+class OutlinePage(CursorList[OutlineEntry]):
     """A part of an outline, in the order of `seq`."""

@@ -17,10 +17,9 @@ from pydantic import ConfigDict, Field
 from pydantic.config import JsonDict
 
 from app.wire.page_blocks import Blocks
-from app.wire.shape import DocumentedAs, ListPage, Shape, encode_raw
+from app.wire.shape import CursorList, DocumentedAs, Shape, encode_raw
 from pagefault_dialects.json.values import AnyJson, JsonObject, JsonValue, json_text
 from pagefault_dialects.model.base import FrozenModel
-from pagefault_dialects.model.moments import rfc3339
 from pagefault_dialects.model.page import (
     Level,
     LevelName,
@@ -35,6 +34,7 @@ from pagefault_dialects.model.page import (
 )
 from pagefault_dialects.model.page_vectors import Embedding, Timestamps
 from pagefault_dialects.model.render_options import JsonPiece, joined_pieces
+from pagefault_dialects.model.timestamps import rfc3339
 from pagefault_dialects.pages.detail import ManifestEntry, format_manifest_line
 from pagefault_dialects.pages.page_blocks import PageBlocks
 from pagefault_dialects.pages.sizes import body_size_bytes, estimate_tokens
@@ -146,11 +146,11 @@ class SearchHit(PageSummary):
     """The matching passage; `…` marks cuts."""
 
 
-class PageList(ListPage[PageSummary]):
+class PageList(CursorList[PageSummary]):
     """A part of the list of pages, newest first."""
 
 
-class SearchHits(ListPage[SearchHit]):
+class SearchHits(CursorList[SearchHit]):
     """The pages that a search has found, best first."""
 
 

@@ -16,13 +16,13 @@ from app.models.app_policy import AppPolicy
 from app.models.resource_descriptor import Alias, ResourceDescriptor, descriptor_fields
 from app.models.upload import ResumableUpload
 from app.wire.shape import (
+    CursorList,
     DocumentedAs,
-    ListPage,
-    Moment,
     Shape,
+    Timestamp,
     define_struct,
     encode_raw,
-    make_moment,
+    make_timestamp,
 )
 from pagefault_dialects.json.values import AnyJson
 from pagefault_dialects.model.base import WireModel
@@ -38,7 +38,7 @@ class ResourceRecord(ResourceDescriptor):
     created_at: datetime
 
 
-class ResourcePage(ListPage[ResourceRecord]):
+class ResourcePage(CursorList[ResourceRecord]):
     """A part of the list of resources, newest first."""
 
 
@@ -53,7 +53,9 @@ def build_descriptor(resource: Resource) -> Struct:
 
 def encode_resource(resource: Resource) -> bytes:
     """Return the JSON of a `ResourceRecord`."""
-    record = _RecordStruct(**_member_values(resource), created_at=make_moment(resource.created_at))
+    record = _RecordStruct(
+        **_member_values(resource), created_at=make_timestamp(resource.created_at)
+    )
     return msgspec.json.encode(record)
 
 
@@ -122,11 +124,11 @@ class AliasRecord(Shape, kw_only=True):
 
     alias: str
     uri: str
-    created_at: Moment
+    created_at: Timestamp
     resource: Descriptor
 
 
-class AliasPage(ListPage[AliasRecord]):
+class AliasPage(CursorList[AliasRecord]):
     """A part of the list of aliases, newest first."""
 
 
@@ -135,7 +137,7 @@ def encode_alias(alias: Alias) -> bytes:
     return AliasRecord(
         alias=alias.alias,
         uri=alias.resource.uri,
-        created_at=make_moment(alias.created_at),
+        created_at=make_timestamp(alias.created_at),
         resource=build_descriptor(alias.resource),
     ).encode()
 
@@ -211,8 +213,8 @@ class UploadRecord(Shape, kw_only=True):
     """The name that the client sent."""
     mime_type: str | None
     """The type that the client sent."""
-    created_at: Moment
-    expires_at: Moment
+    created_at: Timestamp
+    expires_at: Timestamp
     """The time when the upload expires; each piece extends it."""
     resource: Descriptor | None
     """Null before the upload is complete, and after the resource was deleted."""
@@ -226,7 +228,7 @@ def encode_upload(upload: ResumableUpload, resource: Resource | None) -> bytes:
         length=upload.length_bytes,
         filename=upload.filename,
         mime_type=upload.mime_type,
-        created_at=make_moment(upload.created_at),
-        expires_at=make_moment(upload.expires_at),
+        created_at=make_timestamp(upload.created_at),
+        expires_at=make_timestamp(upload.expires_at),
         resource=build_descriptor(resource) if resource else None,
     ).encode()

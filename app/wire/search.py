@@ -6,7 +6,7 @@ from pydantic import ConfigDict
 from pydantic.config import JsonDict
 
 from app.models.search_entry import SearchKind, SearchMatch
-from app.wire.shape import ListPage, Moment, Shape, encode_list_page, make_moment
+from app.wire.shape import CursorList, Shape, Timestamp, encode_cursor_list, make_timestamp
 from pagefault_dialects.model.page import Modality
 
 _EXAMPLE: JsonDict = {
@@ -49,13 +49,13 @@ class SearchResult(Shape, kw_only=True):
     snippet: str | None
     """The matching passage, at most 300 bytes, with `…` for cuts. Null if the match is not in its
     text."""
-    created_at: Moment
+    created_at: Timestamp
     tool_names: tuple[str, ...] = ()
     """The tools whose results are in a message. Absent for other kinds, and if the names of the
     tools are not known."""
 
 
-class SearchResults(ListPage[SearchResult]):
+class SearchResults(CursorList[SearchResult]):
     """The results of a search over everything, best first."""
 
     pending: int
@@ -67,7 +67,7 @@ def encode_search_results(
     matches: Sequence[SearchMatch], next_cursor: str | None, *, pending: int
 ) -> bytes:
     """Return the JSON of the results of a search."""
-    page = encode_list_page(map(_encode_result, matches), next_cursor)
+    page = encode_cursor_list(map(_encode_result, matches), next_cursor)
     return b'%s,"pending":%d}' % (page[:-1], pending)
 
 
@@ -83,6 +83,6 @@ def _encode_result(match: SearchMatch) -> bytes:
         modality=match.modality,
         title=match.title,
         snippet=match.snippet,
-        created_at=make_moment(match.created_at),
+        created_at=make_timestamp(match.created_at),
         tool_names=match.tools,
     ).encode()

@@ -18,7 +18,7 @@ from app.models.session import (
     SessionUse,
     ToolSessions,
 )
-from app.wire.shape import ListPage, Moment, Shape, make_moment
+from app.wire.shape import CursorList, Shape, Timestamp, make_timestamp
 from pagefault_dialects.model.base import ClientId, FrozenModel
 
 _EXAMPLE: JsonDict = {
@@ -93,8 +93,8 @@ class SessionRecord(Shape, kw_only=True):
     schema_config = ConfigDict(json_schema_extra={"examples": [_EXAMPLE]})
 
     id: str
-    created_at: Moment
-    updated_at: Moment
+    created_at: Timestamp
+    updated_at: Timestamp
     last_seq: int
     title: str | None
     """The first line of a user's message, at most 120 characters."""
@@ -175,7 +175,7 @@ class PendingFork(Shape, kw_only=True):
     """The number of entries that are copied."""
 
 
-class SessionPage(ListPage[SessionRecord]):
+class SessionPage(CursorList[SessionRecord]):
     """A list of sessions, the most recently written first."""
 
 
@@ -187,7 +187,7 @@ class CalledTool(Shape, kw_only=True):
     """The number of sessions with a call or a result of the tool."""
 
 
-class CalledToolPage(ListPage[CalledTool]):
+class CalledToolPage(CursorList[CalledTool]):
     """A list of tools in the order of their names."""
 
 
@@ -220,8 +220,8 @@ def encode_session(session: Session, use: SessionUse) -> bytes:
     """Return the JSON of a session, with its counts and sizes."""
     return SessionRecord(
         id=session.session_id,
-        created_at=make_moment(session.created_at),
-        updated_at=make_moment(session.updated_at),
+        created_at=make_timestamp(session.created_at),
+        updated_at=make_timestamp(session.updated_at),
         last_seq=session.last_seq,
         title=use.title,
         counts=SessionCounts(

@@ -30,8 +30,8 @@ from pydantic_core import CoreSchema
 
 from pagefault_dialects.json.values import JsonValue, json_text
 from pagefault_dialects.model.base import WireModel, add_docstrings
-from pagefault_dialects.model.moments import rfc3339
 from pagefault_dialects.model.render_options import JsonPiece, joined_pieces
+from pagefault_dialects.model.timestamps import rfc3339
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,8 +51,8 @@ GAP = Raw(b"\0")
 """The placeholder of a member whose JSON is inserted when it is sent; see `Shape.split_at_gap`.
 JSON cannot contain this byte."""
 
-Moment = Annotated[datetime | str, DocumentedAs(datetime)]
-"""A time in UTC; its value is made by `make_moment`."""
+Timestamp = Annotated[datetime | str, DocumentedAs(datetime)]
+"""A time in UTC; its value is made by `make_timestamp`."""
 
 
 class Shape(Struct, kw_only=True, omit_defaults=True, rename="camel"):
@@ -101,7 +101,7 @@ class Shape(Struct, kw_only=True, omit_defaults=True, rename="camel"):
         return add_docstrings(cls, members, handler(schema), handler)
 
 
-def make_moment(time: datetime) -> datetime | str:
+def make_timestamp(time: datetime) -> datetime | str:
     """Return a value that msgspec encodes in the form of `rfc3339`: the time itself, or a text."""
     # For a time with microseconds, msgspec writes the same form, and is much faster.
     return time if time.microsecond and time.tzinfo is UTC else rfc3339(time)
@@ -146,22 +146,22 @@ def _build_model(shape: type[Shape]) -> type[BaseModel]:
 _Item = TypeVar("_Item")
 
 
-class ListPage(WireModel, Generic[_Item]):
+class CursorList(WireModel, Generic[_Item]):
     """Items of a list, and the cursor of the next ones: null at the end."""
 
     items: tuple[_Item, ...]
     next_cursor: str | None
 
 
-def encode_list_page(items: Iterable[bytes], next_cursor: str | None) -> bytes:
-    """Return the JSON of a `ListPage`; the cursor is null on the last page."""
+def encode_cursor_list(items: Iterable[bytes], next_cursor: str | None) -> bytes:
+    """Return the JSON of a `CursorList`; `next_cursor` is `None` for the last items."""
     return b'{"items":[' + b",".join(items) + _encode_end(next_cursor)
 
 
-def encode_list_page_pieces(
+def encode_cursor_list_pieces(
     items: Iterable[Sequence[JsonPiece]], next_cursor: str | None
 ) -> Sequence[JsonPiece]:
-    """Return the JSON of `encode_list_page` in pieces, for items that consist of pieces."""
+    """Return the JSON of `encode_cursor_list` in pieces, for items that consist of pieces."""
     pieces: list[JsonPiece] = [b'{"items":[']
     for index, item in enumerate(items):
         pieces += [b",", *item] if index else item

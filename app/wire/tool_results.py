@@ -8,7 +8,7 @@ from pydantic.config import JsonDict
 
 from app.models.tool_result import SanitizedToolResult, StoredToolResult
 from app.wire.renders import RenderedRecord
-from app.wire.shape import DocumentedAs, ListPage, Moment, Shape, make_moment
+from app.wire.shape import CursorList, DocumentedAs, Shape, Timestamp, make_timestamp
 
 _EXAMPLE: JsonDict = {
     "id": "01a1fc23-5d6a-716f-bf87-986bff04fd3e",
@@ -54,13 +54,13 @@ class ToolResultRecord(Shape, kw_only=True):
     id: str
     session_id: str | None
     seq: int | None
-    created_at: Moment
+    created_at: Timestamp
     tool_name: str
     tool_call_id: str
     sanitized: StoredRecord
 
 
-class ToolResultPage(ListPage[ToolResultRecord]):
+class ToolResultPage(CursorList[ToolResultRecord]):
     """A part of the list of tool results, newest first."""
 
 
@@ -70,7 +70,7 @@ def encode_tool_result(stored: StoredToolResult) -> bytes:
         id=stored.tool_result_id,
         session_id=stored.session_id,
         seq=stored.seq,
-        created_at=make_moment(stored.created_at),
+        created_at=make_timestamp(stored.created_at),
         tool_name=stored.tool_name,
         tool_call_id=stored.tool_call_id,
         sanitized=Raw(stored.sanitized),

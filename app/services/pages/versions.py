@@ -11,7 +11,6 @@ from datetime import datetime
 
 from pagefault_dialects.json.values import JsonValue, json_text
 from pagefault_dialects.media.embedded_data_uris import load_forms
-from pagefault_dialects.model.moments import rfc3339
 from pagefault_dialects.model.page import (
     RARE_FIELDS,
     Body,
@@ -24,6 +23,7 @@ from pagefault_dialects.model.page import (
     StoredRepresentation,
 )
 from pagefault_dialects.model.resource import parse_resource_id
+from pagefault_dialects.model.timestamps import rfc3339
 from pagefault_dialects.pages.sizes import body_size_bytes, estimate_page_tokens
 
 PAGE = "page"

@@ -11,7 +11,7 @@ from app.models.session import ANSWER, INTERACTION, MESSAGE, PAGE_FAULT, TOOL_RE
 from app.models.stored_interaction import StoredAnswer, StoredInteraction
 from app.services.renders.loaded_sessions import entry_size_bytes
 from app.wire.outlines import OutlinedCall, OutlineEntry, StepLevel
-from app.wire.shape import make_moment
+from app.wire.shape import make_timestamp
 from app.words.entry_texts import first_line
 from pagefault_dialects.json.values import json_text, parse_stored_json
 from pagefault_dialects.model.conversation import (
@@ -63,7 +63,7 @@ def summarize_entry(
     return OutlineEntry(
         seq=entry.seq,
         entry=kind,
-        created_at=make_moment(entry.created_at),
+        created_at=make_timestamp(entry.created_at),
         role=turns[-1].role if turns else "user",
         name=name,
         title=_find_title(items),

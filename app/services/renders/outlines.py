@@ -27,7 +27,7 @@ from app.stores.records.records import Records
 from app.stores.records.resources import ResourceRecords
 from app.stores.records.unit_of_work import UnitOfWork
 from app.wire.outlines import StepLevel
-from app.wire.shape import encode_list_page
+from app.wire.shape import encode_cursor_list
 
 _CURSOR: ListName = "outline"
 _MAX_READ_BYTES = 4 * 1024 * 1024
@@ -82,7 +82,7 @@ class Outlines:
         measure = partial(_measure_entries, session_id=session_id, after_seq=start, limit=limit)
         count, size_bytes, next_cursor = await self.records.read(project_id, measure)
         if not count:
-            return encode_list_page((), None), None
+            return encode_cursor_list((), None), None
         levels: Mapping[int, StepLevel] = {}
         if query is not None:
             levels = await self.working_sets.step_levels(project_id, session_id, query)
@@ -141,4 +141,4 @@ def _write_outline(
         ).encode()
         for entry in loaded.entries
     )
-    return encode_list_page(summaries, next_cursor)
+    return encode_cursor_list(summaries, next_cursor)

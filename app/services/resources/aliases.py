@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from hashlib import sha256
 
 from app.errors import ConflictError, NotFoundError
-from app.models.identity import decode_moment_cursor, encode_moment_cursor, utc_now
+from app.models.identity import decode_time_cursor, encode_time_cursor, utc_now
 from app.models.resource_descriptor import Alias, check_alias, is_alias
 from app.services.media.media_keeper import MediaKeeper
 from app.services.requests.validation import WriteCondition, require_found
@@ -56,7 +56,7 @@ class Aliases:
             InvalidCursorError: The cursor belongs to another list.
         """
         resource_id = None if uri is None else _parse_resource_id(uri, pointer="/query/uri")
-        before = decode_moment_cursor("aliases", cursor)
+        before = decode_time_cursor("aliases", cursor)
         found = await self.records.read(
             project_id,
             lambda unit: unit[AliasRecords].list(
@@ -66,7 +66,7 @@ class Aliases:
         if len(found) <= limit:
             return found, None
         last = found[limit - 1]
-        return found[:limit], encode_moment_cursor("aliases", last.created_at, last.alias)
+        return found[:limit], encode_time_cursor("aliases", last.created_at, last.alias)
 
     async def put(
         self,

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from hashlib import sha256
 
 from app.errors import BlobSweptError, ConflictError, NotFoundError
-from app.models.identity import decode_moment_cursor, encode_moment_cursor
+from app.models.identity import decode_time_cursor, encode_time_cursor
 from app.models.resource_descriptor import check_alias, derive_resource_id
 from app.services.inline_media.stored_media import StoredMedia
 from app.services.media.media_keeper import describe_stored
@@ -142,7 +142,7 @@ class Resources:
         Raises:
             InvalidCursorError: The cursor belongs to another list.
         """
-        before = decode_moment_cursor("resources", cursor)
+        before = decode_time_cursor("resources", cursor)
         found = await self.records.read(
             project_id,
             lambda unit: unit[ResourceRecords].list_resources(before=before, limit=limit + 1),
@@ -150,7 +150,7 @@ class Resources:
         if len(found) <= limit:
             return found, None
         last = found[limit - 1]
-        return found[:limit], encode_moment_cursor("resources", last.created_at, last.resource_id)
+        return found[:limit], encode_time_cursor("resources", last.created_at, last.resource_id)
 
     async def delete(self, project_id: str, uri: str) -> None:
         """Remove a resource without references, its aliases, and the resources derived from it.

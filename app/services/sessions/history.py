@@ -28,7 +28,7 @@ from app.stores.records.history import HistoryHead, SessionHistory
 from app.stores.records.records import Records
 from app.stores.records.unit_of_work import UnitOfWork
 from app.wire.history import encode_history_entry, encode_message_pieces
-from app.wire.shape import encode_list_page, encode_list_page_pieces
+from app.wire.shape import encode_cursor_list, encode_cursor_list_pieces
 from pagefault_dialects.media.embedded_data_uris import load_forms
 from pagefault_dialects.model.render_options import JsonPiece, Rendering, rendering_of
 
@@ -171,7 +171,7 @@ class History:
             next_cursor = (
                 encode_cursor("messages", found.entries[-1].seq) if found.has_more else None
             )
-            body = encode_list_page(map(encode_history_entry, found.entries), next_cursor)
+            body = encode_cursor_list(map(encode_history_entry, found.entries), next_cursor)
             listed = CachedList(body, hashlib.sha256(body).hexdigest(), next_cursor)
             self._cache.put(list_range, found.history_head, listed)
             if found.memory is not None:
@@ -211,7 +211,7 @@ class History:
             has_more = found.has_more or len(rendered) < len(found.entries)
             last_seq = found.entries[len(rendered) - 1].seq if has_more else 0
             next_cursor = encode_cursor("messages", last_seq) if has_more else None
-            rendering = rendering_of(encode_list_page_pieces(rendered, next_cursor))
+            rendering = rendering_of(encode_cursor_list_pieces(rendered, next_cursor))
             body = RenderedBody(self.blobs, project_id, rendering, memory=found.memory)
             return await body.check(), next_cursor
 

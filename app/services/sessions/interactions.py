@@ -37,7 +37,7 @@ from pagefault_dialects.errors import Fault
 from pagefault_dialects.json.pointers import find_first_difference
 from pagefault_dialects.json.values import json_text, parse_stored_json
 from pagefault_dialects.messages.message_references import find_references
-from pagefault_dialects.model.moments import moment_text
+from pagefault_dialects.model.timestamps import format_timestamp
 
 CREATE_ROUTE = "POST /api/sessions/{session_id}/interactions"
 
@@ -243,7 +243,7 @@ def _build_stored(parsed: ParsedInteraction, session_id: str) -> StoredInteracti
         session_id=session_id,
         seq=0,
         input_kind=interaction.input_kind,
-        timestamp=moment_text(interaction.timestamp),
+        timestamp=format_timestamp(interaction.timestamp),
         created_at=utc_now(),
         input=parsed.input,
         output=parsed.output,

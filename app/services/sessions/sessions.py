@@ -8,9 +8,9 @@ from hashlib import sha256
 from app.errors import StoreUnavailableError
 from app.models.event import NewEvent
 from app.models.identity import (
-    decode_moment_cursor,
+    decode_time_cursor,
     digest_query,
-    encode_moment_cursor,
+    encode_time_cursor,
     utc_now,
 )
 from app.models.search_entry import EntrySource
@@ -134,7 +134,7 @@ class Sessions:
         since = None
         if filters.written_within is not None:
             since = utc_now() - timedelta(seconds=filters.written_within)
-        before = decode_moment_cursor("sessions", cursor, query_digest)
+        before = decode_time_cursor("sessions", cursor, query_digest)
 
         def find(unit: UnitOfWork) -> tuple[Sequence[SessionWithUse], bool]:
             found = unit[SessionRecords].list_sessions(
@@ -149,7 +149,7 @@ class Sessions:
         if not has_more:
             return listed, None
         last = listed[-1].session
-        return listed, encode_moment_cursor(
+        return listed, encode_time_cursor(
             "sessions", last.updated_at, last.session_id, query_digest
         )
 

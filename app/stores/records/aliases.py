@@ -105,8 +105,8 @@ class AliasRecords(Repository):
         statement = _SELECT
         if resource_id is not None:
             statement = statement.where(aliases.c.resource_id == resource_id)
-        moment, identity = aliases.c.created_at, aliases.c.alias
-        listed = sort_newest_first(statement, moment, identity, before=before, limit=limit)
+        timestamp, identity = aliases.c.created_at, aliases.c.alias
+        listed = sort_newest_first(statement, timestamp, identity, before=before, limit=limit)
         return [_alias(row) for row in self._scope.all(listed)]
 
     def of_resources(self, resource_ids: Collection[str]) -> dict[str, dict[str, datetime]]:

@@ -74,14 +74,14 @@ class UtcTime(TypeDecorator[datetime]):
         return None if value is None else _EPOCH + value * _MICROSECOND
 
 
-def microseconds(moment: datetime) -> int:
+def microseconds(timestamp: datetime) -> int:
     """Return a time as microseconds since 1970."""
-    return (moment - _EPOCH) // _MICROSECOND
+    return (timestamp - _EPOCH) // _MICROSECOND
 
 
 def sort_newest_first(
     statement: Select[Any],
-    moment: Column[datetime],
+    timestamp: Column[datetime],
     identity: Column[str],
     *,
     before: tuple[datetime, str] | None,
@@ -92,8 +92,8 @@ def sort_newest_first(
     Both databases compare the two columns with an index, so earlier rows of the list are not read.
     """
     if before is not None:
-        statement = statement.where(tuple_(moment, identity) < before)
-    return statement.order_by(moment.desc(), identity.desc()).limit(limit)
+        statement = statement.where(tuple_(timestamp, identity) < before)
+    return statement.order_by(timestamp.desc(), identity.desc()).limit(limit)
 
 
 def is_shared_schema(name: str | None, kind: str, _: object) -> bool:

@@ -196,8 +196,8 @@ class ResourceRecords(Repository):
         self, *, before: tuple[datetime, str] | None, limit: int
     ) -> Sequence[Resource]:
         """Return up to `limit` resources, newest first; `before` is a (created_at, id)."""
-        moment, identity = resources.c.created_at, resources.c.resource_id
-        listed = sort_newest_first(_LIST, moment, identity, before=before, limit=limit)
+        timestamp, identity = resources.c.created_at, resources.c.resource_id
+        listed = sort_newest_first(_LIST, timestamp, identity, before=before, limit=limit)
         return [stored_resource(row) for row in self._scope.all(listed)]
 
 

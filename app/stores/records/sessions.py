@@ -250,8 +250,8 @@ class SessionRecords(Repository):
                 # on SQLite. PostgreSQL would treat the Kelvin sign as the letter K.
                 return []
             statement = statement.where(sessions.c.session_id.icontains(id_part, autoescape=True))
-        moment, identity = sessions.c.updated_at, sessions.c.session_id
-        listed = sort_newest_first(statement, moment, identity, before=before, limit=limit)
+        timestamp, identity = sessions.c.updated_at, sessions.c.session_id
+        listed = sort_newest_first(statement, timestamp, identity, before=before, limit=limit)
         return [_read_session(row) for row in self._scope.all(listed)]
 
     def called_tools(self, *, after: str, limit: int) -> Sequence[ToolSessions]:

@@ -9,9 +9,17 @@ from msgspec import Raw
 from pydantic import Field, TypeAdapter
 
 from app.models.resource_descriptor import ResourceDescriptor
-from app.wire.shape import GAP, DocumentedAs, Moment, Shape, define_struct, encode_raw, make_moment
+from app.wire.shape import (
+    GAP,
+    DocumentedAs,
+    Shape,
+    Timestamp,
+    define_struct,
+    encode_raw,
+    make_timestamp,
+)
 from pagefault_dialects.json.values import json_text, parse_embedded_json
-from pagefault_dialects.model.moments import rfc3339
+from pagefault_dialects.model.timestamps import rfc3339
 
 # No JSON of ours would be spelled like this: whoever parsed it would not get it back.
 ODD = b'{"b" :1.10,"a":[123456789012345678901234567890 , "\\u00e9\xc3\xa9\xe2\x80\xa8"] }'
@@ -20,7 +28,7 @@ ODD = b'{"b" :1.10,"a":[123456789012345678901234567890 , "\\u00e9\xc3\xa9\xe2\x8
 class Inner(Shape, rename=None, kw_only=True):
     """Says at what time."""
 
-    told_at: Moment
+    told_at: Timestamp
 
 
 class Outer(Shape, kw_only=True):
@@ -42,7 +50,7 @@ def test_stored_bytes_are_spliced_and_defaults_are_left_out() -> None:
 def test_members_of_a_stored_object_follow_as_they_are() -> None:
     told = datetime(2026, 1, 2, 3, 4, 5, 6, tzinfo=UTC)
     head = b'{"told_at":"2026-01-02T03:04:05.000006Z",'
-    assert Inner(told_at=make_moment(told)).with_members_of(ODD) == head + ODD[1:]
+    assert Inner(told_at=make_timestamp(told)).with_members_of(ODD) == head + ODD[1:]
 
 
 def test_every_character_is_escaped_as_the_standard_library_does() -> None:
@@ -84,7 +92,7 @@ def test_json_value_is_written_as_it_is_everywhere(text: str) -> None:
 )
 def test_moment_is_told_in_utc_to_the_microsecond(at: datetime, told: str) -> None:
     assert rfc3339(at) == told
-    assert Inner(told_at=make_moment(at)).encode() == f'{{"told_at":"{told}"}}'.encode()
+    assert Inner(told_at=make_timestamp(at)).encode() == f'{{"told_at":"{told}"}}'.encode()
 
 
 def test_description_is_that_of_the_json() -> None:

@@ -45,8 +45,8 @@ from pagefault_bundles.bundle_lines import (
 )
 from pagefault_bundles.bundle_records import BundleRecords
 from pagefault_dialects.model.media import CHUNK_BYTES
-from pagefault_dialects.model.moments import rfc3339
 from pagefault_dialects.model.resource import Resource
+from pagefault_dialects.model.timestamps import rfc3339
 
 _NO_PROMPT = b"{}"
 _SPOOL_MEMORY_BYTES = 1024 * 1024

@@ -25,9 +25,9 @@ from pagefault_bundles.bundle_records import Entry, EntryRecord, RecordedResult
 from pagefault_bundles.format_errors import require
 from pagefault_dialects.json.values import JsonValue, json_text, parse_json
 from pagefault_dialects.model.frontier import Frontier, StoredFrontier
-from pagefault_dialects.model.moments import rfc3339
 from pagefault_dialects.model.page import Level, StoredPage, StoredRepresentation
 from pagefault_dialects.model.resource import MediaHints, Resource
+from pagefault_dialects.model.timestamps import rfc3339
 
 # A stored record may have more values than the request for it, and nest them a few levels deeper.
 _EXTRA_DEPTH = 64

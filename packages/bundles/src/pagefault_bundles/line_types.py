@@ -15,7 +15,7 @@ from app.models.message import CommonRole
 from app.models.session import MAX_NOTE_CHARS, MAX_TAGS, TAG_PATTERN
 from pagefault_bundles.format_errors import require
 from pagefault_dialects.model.client_ids import CLIENT_ID_PATTERN
-from pagefault_dialects.model.moments import rfc3339
+from pagefault_dialects.model.timestamps import rfc3339
 from pagefault_dialects.streams.json_digests import SCHEME
 
 FORMAT: Literal["pagefault-session"] = "pagefault-session"
@@ -42,7 +42,7 @@ Count = Annotated[int, Meta(ge=0, le=2**63 - 1)]
 Through = Annotated[int, Meta(ge=0, le=2**53)]
 Number = Annotated[int, Meta(ge=1, le=2**63 - 1)]
 Pixels = Annotated[int, Meta(ge=0, le=2**31 - 1)]
-Moment = Annotated[str, Meta(max_length=32)]
+Timestamp = Annotated[str, Meta(max_length=32)]
 
 
 class _Line(Struct, frozen=True, forbid_unknown_fields=True):
@@ -64,7 +64,7 @@ class ToolResultLine(_EntryLine, tag="tool_result", frozen=True, omit_defaults=T
     too, with `is_apart` true if they were stored alone.
     """
 
-    created_at: Moment
+    created_at: Timestamp
     tool_name: Name
     tool_call_id: CallId
     success: bool
@@ -80,7 +80,7 @@ class MessageLine(_EntryLine, tag="message", frozen=True, omit_defaults=True):
     `dialect`, `reading` and `role` are as in `StoredHistoryMessage`.
     """
 
-    created_at: Moment
+    created_at: Timestamp
     tool_call_id: CallId | None
     request_digest: RequestDigest
     inline_form: str | None
@@ -98,7 +98,7 @@ class PageFaultLine(_EntryLine, tag="page_fault", frozen=True, omit_defaults=Tru
     `page_fault` is the JSON text of the requested page and level.
     """
 
-    created_at: Moment
+    created_at: Timestamp
     tool_call_id: CallId | None
     request_digest: RequestDigest
     message: Raw
@@ -138,11 +138,11 @@ class InteractionLine(_Line, frozen=True, omit_defaults=True):
 
     seq: Number
     id: Id
-    created_at: Moment
+    created_at: Timestamp
     input_kind: Literal["multimodal", "text", "dict"]
     timestamp: str
     answer_seq: Number | None
-    answered_at: Moment | None
+    answered_at: Timestamp | None
     input: Raw
     output: Raw
     bindings: dict[str, ResourceId | None] = {}
@@ -153,7 +153,7 @@ class LevelLine(_Line, frozen=True):
 
     level: Annotated[int, Meta(ge=1, le=3)]
     origin: Literal["supplied", "derived"]
-    created_at: Moment
+    created_at: Timestamp
     body: Raw
 
 
@@ -163,8 +163,8 @@ class PageLine(_Line, frozen=True):
     page_id: ClientId
     version: Number
     digest: Digest
-    created_at: Moment
-    last_accessed: Moment | None
+    created_at: Timestamp
+    last_accessed: Timestamp | None
     access_count: Count
     fetched_resource_id: ResourceId | None
     inline_form: str | None
@@ -190,8 +190,8 @@ class ResourceLine(_Line, frozen=True, omit_defaults=True):
     width: Pixels | None
     height: Pixels | None
     duration_seconds: Annotated[float, Meta(ge=0)] | None
-    created_at: Moment
-    aliases: dict[str, Moment] = {}
+    created_at: Timestamp
+    aliases: dict[str, Timestamp] = {}
 
 
 class FrontierMoveLine(_Line, frozen=True, omit_defaults=True):
@@ -243,8 +243,8 @@ class SessionLine(_Line, frozen=True, omit_defaults=True):
     """
 
     id: ClientId
-    created_at: Moment
-    updated_at: Moment
+    created_at: Timestamp
+    updated_at: Timestamp
     last_seq: Count
     frontiers: tuple[FrontierLine, ...] = ()
     forked_from: ForkOriginLine | None = None
@@ -317,14 +317,14 @@ def check_number(number: int) -> None:
 
 
 def parse_timestamp(text: str) -> datetime:
-    """Return the moment in a line.
+    """Return the timestamp in a line.
 
     Raises:
         ValueError, OverflowError: The text is not a time.
         BundleFormatError: The text differs from the form that this service writes.
     """
-    moment = datetime.fromisoformat(text)
-    has_zone = moment.tzinfo is not None
-    is_canonical = has_zone and moment.year >= _FIRST_YEAR and rfc3339(moment) == text
+    timestamp = datetime.fromisoformat(text)
+    has_zone = timestamp.tzinfo is not None
+    is_canonical = has_zone and timestamp.year >= _FIRST_YEAR and rfc3339(timestamp) == text
     require(is_canonical, "has a time that is none")
-    return moment
+    return timestamp

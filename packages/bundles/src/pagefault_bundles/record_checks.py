@@ -52,9 +52,9 @@ from pagefault_dialects.messages.entry_reading import (
 )
 from pagefault_dialects.messages.message_references import find_references
 from pagefault_dialects.model.client_ids import CLIENT_ID
-from pagefault_dialects.model.moments import moment_text
 from pagefault_dialects.model.page import Body, BodyKind, Modality, Page, PageMedia, PageVersion
 from pagefault_dialects.model.resource import Resource, parse_resource_id, resource_kind
+from pagefault_dialects.model.timestamps import format_timestamp
 from pagefault_dialects.turns.page_turns import PageFaultCall
 
 ResourcesById = Mapping[str, Resource]
@@ -178,7 +178,7 @@ def check_interaction(line: line_types.InteractionLine, limits: Limits) -> Resou
         {"input": input_value, "output": output, "timestamp": line.timestamp}
     )
     require(interaction.input_kind == line.input_kind, "has an input of another kind")
-    require(moment_text(interaction.timestamp) == line.timestamp, "has an invalid time")
+    require(format_timestamp(interaction.timestamp) == line.timestamp, "has an invalid time")
     answer = None if interaction.output is None else interaction.output.dump()
     require(json_text(answer).encode() == bytes(line.output), "has an invalid answer")
     text = json_text(dump_input(interaction)).encode()

@@ -273,9 +273,9 @@ def _read_times(value: JsonValue) -> Mapping[str, datetime]:
         if not isinstance(text, str):
             continue
         with suppress(ValueError, OverflowError):
-            moment = datetime.fromisoformat(text)
-            if moment.tzinfo is not None:
-                times[str(index)] = moment.astimezone(UTC)
+            timestamp = datetime.fromisoformat(text)
+            if timestamp.tzinfo is not None:
+                times[str(index)] = timestamp.astimezone(UTC)
     return times
 
 

@@ -40,8 +40,8 @@ from pagefault_dialects.model.conversation import (
     is_cache_mark,
     stored_medium,
 )
-from pagefault_dialects.model.moments import rfc3339
 from pagefault_dialects.model.resource import Resource
+from pagefault_dialects.model.timestamps import rfc3339
 from pagefault_dialects.text_windows import text_decoder, text_encoding, without_lone_surrogates
 
 FileForm: TypeAlias = Literal["base64", "text"]

@@ -18,7 +18,6 @@ from app.services.renders.queries import RenderQuery
 from app.services.renders.session_renders import SessionRenders
 from pagefault_dialects.json.values import JsonObject
 from pagefault_dialects.model.conversation import NativeMessage
-from pagefault_dialects.model.moments import rfc3339
 from pagefault_dialects.model.render_options import (
     JsonPiece,
     Rendering,
@@ -26,6 +25,7 @@ from pagefault_dialects.model.render_options import (
     joined_pieces,
     rendering_of,
 )
+from pagefault_dialects.model.timestamps import rfc3339
 from pagefault_dialects.rendered_documents import build_document
 from pagefault_dialects.targets.base64_leaves import JsonLeaf, Node, json_pieces
 from pagefault_dialects.targets.ladder import ResolvedTurns

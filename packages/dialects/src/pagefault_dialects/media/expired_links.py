@@ -8,8 +8,8 @@ from collections.abc import Mapping
 from datetime import UTC, datetime, timedelta
 from urllib.parse import parse_qsl, urlsplit
 
-from pagefault_dialects.model.moments import rfc3339
 from pagefault_dialects.model.resource import Damage
+from pagefault_dialects.model.timestamps import rfc3339
 
 # Pairs of parameters: the time of the signature, and the seconds for which it is valid.
 _SIGNED_FOR_SECONDS = (("x-amz-date", "x-amz-expires"), ("x-goog-date", "x-goog-expires"))

@@ -9,6 +9,7 @@ finding               a fault of a history, which the doctor reports
 page, page_vectors    memory pages
 resource, media       the descriptors of stored files, and media that are not stored yet
 tool                  tools that models call
-client_ids, moments   ids that clients choose, and times as text
+client_ids            ids that clients choose
+timestamps            times as RFC 3339 text
 base                  the base classes of pydantic models
 """

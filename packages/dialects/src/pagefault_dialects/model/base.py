@@ -22,7 +22,7 @@ from pagefault_dialects.errors import Fault
 from pagefault_dialects.json.numbers import LARGEST_COUNT
 from pagefault_dialects.json.pointers import json_pointer
 from pagefault_dialects.model.client_ids import CLIENT_ID_PATTERN
-from pagefault_dialects.model.moments import moment_text
+from pagefault_dialects.model.timestamps import format_timestamp
 
 MAX_ERRORS = 10_000
 """The most errors of one value that are listed. If there are more, only the number is reported."""
@@ -151,7 +151,7 @@ def _dump_plain(value: object) -> JsonData:
     if isinstance(value, FrozenModel):
         return value.dump()
     if isinstance(value, datetime):
-        return moment_text(value)
+        return format_timestamp(value)
     if isinstance(value, tuple):
         return [_dump_plain(item) for item in value]
     return thaw_json(value)

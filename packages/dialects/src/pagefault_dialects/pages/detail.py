@@ -10,8 +10,8 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
-from pagefault_dialects.model.moments import rfc3339
 from pagefault_dialects.model.page import Level, Page, PageFields
+from pagefault_dialects.model.timestamps import rfc3339
 from pagefault_dialects.pages.descriptors import (
     describe_data_uri,
     describe_medium,
