@@ -259,5 +259,5 @@ async def open_services(
     ]
     async with open_stores(settings) as values:
         services = Services(providers, values)
-        async with services.running():
+        async with services.lifespan():
             yield services

@@ -192,7 +192,7 @@ def main() -> None:
     from app.services.search.indexing import SearchIndexing  # noqa: PLC0415
 
     if sys.argv.pop(1) == "off":
-        SearchIndexing.running = lambda _: nullcontext()  # type: ignore[method-assign,assignment,return-value]
+        SearchIndexing.lifespan = lambda _: nullcontext()  # type: ignore[method-assign,assignment,return-value]
     else:
         backlog.AGED_SECONDS = 1e-9
     run()

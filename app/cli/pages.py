@@ -37,7 +37,7 @@ def show_page(settings: Settings, project_id: str, page_id: str) -> None:
     async def read() -> str:
         async with open_records(settings) as (records, blobs):
             accesses = AccessCounts(records)
-            async with accesses.flushing():
+            async with accesses.lifespan():
                 reading = PageReading(
                     records,
                     blobs,

@@ -178,5 +178,5 @@ async def _open_event_streams(settings: Settings) -> AsyncIterator[Services]:
             Stores(records, blobs, None).values(settings)
             | {Access: Access(records, None), LinkSigner: LinkSigner(keys), EventBroker: broker},
         )
-        async with services.running(EventStreams):
+        async with services.lifespan(EventStreams):
             yield services

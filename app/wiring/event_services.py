@@ -36,6 +36,6 @@ SERVICES = (
     Provider(
         EventStreams,
         _create_event_streams,
-        running=lambda services: services[EventStreams].running(services[EventBroker]),
+        lifespan=lambda services: services[EventStreams].lifespan(services[EventBroker]),
     ),
 )

@@ -86,7 +86,7 @@ def _create_fetcher(services: Services) -> Fetcher:
 
 
 PAGES = (
-    Provider(AccessCounts, running=lambda services: services[AccessCounts].flushing()),
+    Provider(AccessCounts, lifespan=lambda services: services[AccessCounts].lifespan()),
     Provider(PagePreparer),
     Provider(PageWriter),
     Provider(PageReading),
@@ -105,7 +105,7 @@ SEARCH = (
     Provider(
         SearchIndexing,
         lambda services: SearchIndexing(services[Records], services[Metrics]),
-        running=lambda services: services[SearchIndexing].running(),
+        lifespan=lambda services: services[SearchIndexing].lifespan(),
     ),
     Provider(Search),
     Provider(CalledTools),

@@ -19,12 +19,12 @@ from app.telemetry.metrics import Metrics
 from app.wiring.services import Provider, Services
 
 MEDIA = (
-    Provider(ImageWork, running=lambda services: services[ImageWork].running()),
+    Provider(ImageWork, lifespan=lambda services: services[ImageWork].lifespan()),
     Provider(MediaChecks),
 )
 SESSIONS = (
     Provider(Sessions),
-    Provider(SessionForks, running=lambda services: services[SessionForks].running()),
+    Provider(SessionForks, lifespan=lambda services: services[SessionForks].lifespan()),
     Provider(SessionMessages),
     Provider(History),
     Provider(Interactions),

@@ -37,11 +37,11 @@ SERVICES = (
     Provider(
         Sweep,
         _create_sweep,
-        running=lambda services: services[Sweep].scheduled(
+        lifespan=lambda services: services[Sweep].lifespan(
             interval_seconds=services[Settings].sweep.interval_seconds,
             grace_seconds=services[Settings].sweep.grace_seconds,
         ),
     ),
-    Provider(Scrub, _create_scrub, running=lambda services: services[Scrub].running()),
+    Provider(Scrub, _create_scrub, lifespan=lambda services: services[Scrub].lifespan()),
     Provider(StoreCheck),
 )

@@ -140,5 +140,5 @@ async def open_storage_quota(
         return
     storage_quota = StorageQuota(records, blobs, quota_bytes=quota_bytes)
     await storage_quota.count_all()
-    async with storage_quota.running():
+    async with storage_quota.lifespan():
         yield storage_quota

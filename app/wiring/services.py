@@ -18,8 +18,8 @@ class Provider(Generic[_Service]):
     make: Callable[["Services"], _Service] | None = None
     """Creates the service. By default, the type is called; the argument for each parameter is the
     service with the type in its annotation."""
-    running: Callable[["Services"], AbstractAsyncContextManager[object]] | None = None
-    """Returns a context manager that runs the background work of the service."""
+    lifespan: Callable[["Services"], AbstractAsyncContextManager[object]] | None = None
+    """Returns a context manager that runs the background work of the service during its block."""
 
 
 class Services:
@@ -54,8 +54,8 @@ class Services:
         return kind(**{parameter.name: self[parameter.annotation] for parameter in required})
 
     @asynccontextmanager
-    async def running(self, *kinds: type[Any]) -> AsyncIterator[None]:
-        """Create services, and run their background work until the block ends.
+    async def lifespan(self, *kinds: type[Any]) -> AsyncIterator[None]:
+        """Create services, and run their background work during the block.
 
         The background work starts in the order of the providers, and stops in reverse order.
 
@@ -68,6 +68,6 @@ class Services:
                     continue
                 # This creates the service.
                 self[kind]
-                if provider.running is not None:
-                    await stack.enter_async_context(provider.running(self))
+                if provider.lifespan is not None:
+                    await stack.enter_async_context(provider.lifespan(self))
             yield

@@ -64,10 +64,10 @@ SERVICES = (
     Provider(
         MemoryBudget,
         lambda services: MemoryBudget(services[Limits].memory_bytes),
-        running=lambda services: run_beside(trim_freed_memory(services[MemoryBudget])),
+        lifespan=lambda services: run_beside(trim_freed_memory(services[MemoryBudget])),
     ),
     Provider(
-        GarbageCollector, running=lambda services: run_beside(services[GarbageCollector].run())
+        GarbageCollector, lifespan=lambda services: run_beside(services[GarbageCollector].run())
     ),
     Provider(BlobStore, _create_blob_store),
     Provider(
@@ -96,7 +96,7 @@ SERVICES = (
     Provider(
         Metrics,
         _create_metrics,
-        running=lambda services: run_beside(services[Metrics].keep_fresh()),
+        lifespan=lambda services: run_beside(services[Metrics].keep_fresh()),
     ),
     Provider(Quotas, _create_quotas),
     Provider(PublishedContent, _create_published_content),

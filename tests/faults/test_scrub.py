@@ -246,7 +246,7 @@ async def test_store_that_does_not_answer_is_told_and_the_slice_stays_due(
         blobs.write_bytes(b"in the way")
         counted = Counted()
         with capture_logs() as logs, anyio.fail_after(WAIT_SECONDS):
-            async with scrub_of(stores, counted, period_seconds=0.01).running():
+            async with scrub_of(stores, counted, period_seconds=0.01).lifespan():
                 while not logs:
                     await anyio.lowlevel.checkpoint()
                 blobs.unlink()

@@ -152,7 +152,7 @@ def limits_of(settings: Settings) -> Limits:
 async def bench(settings: Settings) -> AsyncIterator[Bench]:
     async with opened_stores(settings) as stores:
         images = images_of(stores.records, stores.blobs, limits_of(settings))
-        async with images.images.running():
+        async with images.images.lifespan():
             yield Bench(stores, images)
 
 

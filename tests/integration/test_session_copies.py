@@ -52,7 +52,7 @@ async def test_long_fork_is_copied_in_the_background(records: Records) -> None:
     await fill(records, LONG)
     service = SessionForks(records)
     pending = PendingSession("copy", ForkOrigin("s", LONG), LONG)
-    async with service.running():
+    async with service.lifespan():
         assert await service.fork("p", "s", up_to=LONG, fork_id="copy") == pending
         assert await service.fork("p", "s", up_to=LONG, fork_id="copy") == pending
         with pytest.raises(ConflictError):
@@ -77,7 +77,7 @@ async def test_long_fork_that_is_asked_for_twice_at_once_is_copied_once(records:
     async def fork() -> None:
         forked.append(await service.fork("p", "s", up_to=LONG, fork_id="copy"))
 
-    async with service.running():
+    async with service.lifespan():
         async with anyio.create_task_group() as group:
             group.start_soon(fork)
             group.start_soon(fork)
@@ -89,7 +89,7 @@ async def test_long_fork_that_is_asked_for_twice_at_once_is_copied_once(records:
 async def test_more_long_forks_than_may_wait_are_refused(records: Records) -> None:
     await fill(records, LONG)
     service = SessionForks(records)
-    async with service.running():
+    async with service.lifespan():
         for number in range(forks.MAX_PENDING):
             await service.fork("p", "s", up_to=LONG, fork_id=f"copy-{number}")
         with pytest.raises(OverloadedError):

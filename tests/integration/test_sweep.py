@@ -307,7 +307,7 @@ async def test_server_sweeps_by_itself_and_goes_on_after_an_error(embedded: Stor
     folder.write_bytes(b"in the way")
     sweeping = embedded.sweep()
     with capture_logs() as logs, anyio.fail_after(30):
-        async with sweeping.scheduled(interval_seconds=0.01, grace_seconds=0):
+        async with sweeping.lifespan(interval_seconds=0.01, grace_seconds=0):
             while not logs:
                 await anyio.lowlevel.checkpoint()
             folder.unlink()
@@ -358,7 +358,7 @@ async def test_server_that_is_stopped_gives_up_the_claims_it_is_not_acting_on(
     with monkeypatch.context() as patch:
         patch.setattr(Path, "unlink", unlink_slowly)
         sweeping = embedded.sweep()
-        async with sweeping.scheduled(interval_seconds=0.01, grace_seconds=0):
+        async with sweeping.lifespan(interval_seconds=0.01, grace_seconds=0):
             for _ in range(8):
                 await anyio.to_thread.run_sync(begun.acquire)
         refused = {data for data in bodies if await is_refused(embedded, data)}
@@ -374,7 +374,7 @@ async def test_server_does_not_sweep_with_an_interval_of_zero(
     stores: Stores, sweeping: Sweep
 ) -> None:
     before = asyncio.all_tasks()
-    async with sweeping.scheduled(interval_seconds=0, grace_seconds=0):
+    async with sweeping.lifespan(interval_seconds=0, grace_seconds=0):
         assert asyncio.all_tasks() == before
 
 

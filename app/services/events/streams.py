@@ -81,7 +81,7 @@ class EventStreams:
         self._is_ending = False
 
     @asynccontextmanager
-    async def running(self, broker: EventBroker) -> AsyncIterator[None]:
+    async def lifespan(self, broker: EventBroker) -> AsyncIterator[None]:
         """Run the feeds, and check the streams, during the block.
 
         Args:

@@ -66,7 +66,7 @@ class ImageWork:
         self._worker = ImageWorker()
 
     @asynccontextmanager
-    async def running(self) -> AsyncIterator[None]:
+    async def lifespan(self) -> AsyncIterator[None]:
         """End the worker process at the end of the block."""
         try:
             yield

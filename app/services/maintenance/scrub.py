@@ -164,7 +164,7 @@ class Scrub:
                 if project_id not in done and await self._do_once(project_id, due):
                     done.add(project_id)
 
-    def running(self) -> AbstractAsyncContextManager[object]:
+    def lifespan(self) -> AbstractAsyncContextManager[object]:
         """Run the scrub during the block."""
         return run_beside(self._scrub_regularly()) if self.period.seconds else nullcontext()
 

@@ -132,7 +132,7 @@ class Sweep:
         await run.sweep_temporary()
         return run.report
 
-    def scheduled(
+    def lifespan(
         self, *, interval_seconds: float, grace_seconds: float
     ) -> AbstractAsyncContextManager[object]:
         """Run a sweep at each interval during the block.

@@ -65,7 +65,7 @@ class AccessCounts:
             await run_to_completion(self._write(project_id, self._pending.pop(project_id)))
 
     @asynccontextmanager
-    async def flushing(self) -> AsyncIterator[None]:
+    async def lifespan(self) -> AsyncIterator[None]:
         """Store the counts every few seconds during the block, and at the end of the block."""
         try:
             async with run_beside(self._flush_repeatedly()):

@@ -52,8 +52,8 @@ class StorageQuota:
         self._blobs = blobs
         self._quota_bytes = quota_bytes
         self._pending = PendingReleases(records)
-        self.running = self._pending.running
-        """Retries failed releases during a block; see `PendingReleases.running`."""
+        self.lifespan = self._pending.lifespan
+        """Retries failed releases during a block; see `PendingReleases.lifespan`."""
 
     def make_reservation(self, project_id: str) -> "ByteReservation":
         """Return a reservation for one blob, with no bytes yet."""
@@ -160,7 +160,7 @@ class PendingReleases:
         self._pending[reservation_id] = project_id
         self._has_work.set()
 
-    def running(self) -> AbstractAsyncContextManager[object]:
+    def lifespan(self) -> AbstractAsyncContextManager[object]:
         """Retry releases during the block, and once more at its end."""
         # The task is not cancelled, because a cancelled statement would close the connection.
         return run_beside(self._run(), end=self._end)

@@ -73,7 +73,7 @@ class SearchIndexing:
     """When projects whose step failed are indexed again, on the monotonic clock."""
 
     @asynccontextmanager
-    async def running(self) -> AsyncIterator[None]:
+    async def lifespan(self) -> AsyncIterator[None]:
         """Index in the background for the length of the block."""
         async with run_beside(self._keep_indexing()):
             yield

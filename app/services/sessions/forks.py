@@ -90,7 +90,7 @@ class SessionForks:
         return await self._write(project_id, session_id, up_to, fork_id)
 
     @asynccontextmanager
-    async def running(self) -> AsyncIterator[None]:
+    async def lifespan(self) -> AsyncIterator[None]:
         """Wait at the end of the block until the copies in the background are complete."""
         try:
             yield

@@ -62,7 +62,7 @@ async def exchange(
 
         async with anyio.create_task_group() as group:
             group.start_soon(receive)
-            async with upstream.running():
+            async with upstream.lifespan():
                 for item in [*lines, PING]:
                     await upstream.write(item)
     # An empty line is no message, and a host may stop at one.
@@ -254,7 +254,7 @@ async def test_answer_that_is_on_its_way_is_not_cut(handler: Handler, last: list
         async def receive() -> None:
             got.extend([piece async for piece in pieces])
 
-        async with anyio.create_task_group() as group, upstream.running():
+        async with anyio.create_task_group() as group, upstream.lifespan():
             await upstream.write(called())
             got.append(await anext(pieces))
             # The next pieces fill all room, and more of them wait.

@@ -124,7 +124,7 @@ async def before(handler: Any, warn: Callable[[str], None]) -> AsyncIterator[Pip
     """Begin a session with a server."""
     async with httpx.AsyncClient(transport=httpx.MockTransport(handler)) as client:
         upstream = HttpUpstream(client, URL, warn, "http")
-        async with upstream.running():
+        async with upstream.lifespan():
             host = Pipe(upstream)
             await host.say(request(0, "initialize"))
             while "id" not in await host.hear():

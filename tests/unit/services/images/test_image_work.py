@@ -31,7 +31,7 @@ async def image_work(
 ) -> AsyncIterator[tuple[ImageWork, MemoryBudget]]:
     budget = MemoryBudget(memory_bytes)
     images = ImageWork(budget, Limits())
-    async with images.running():
+    async with images.lifespan():
         yield images, budget
 
 

@@ -114,7 +114,7 @@ class HostEndpoint:
         self._bodies = RequestBodies(LargeWork(self.limits), budget)
 
     @asynccontextmanager
-    async def running(self) -> AsyncIterator[None]:
+    async def lifespan(self) -> AsyncIterator[None]:
         """Run what requests need for the length of the block, then end all sessions."""
         async with anyio.create_task_group() as self._group:
             self._group.start_soon(self._end_idle_sessions)

@@ -121,7 +121,7 @@ async def _serve(
     )
     server = _ProxyServer(config, endpoint)
     async with service.connected(), anyio.create_task_group() as group:
-        async with endpoint.running():
+        async with endpoint.lifespan():
             group.start_soon(end_on_signals, partial(setattr, server, "should_exit", True))
             await server.serve(sockets=[listener])
         group.cancel_scope.cancel()

@@ -64,7 +64,7 @@ async def _run_bridge(
         service = HttpUpstream(client, str(endpoint), warn)
         async with anyio.create_task_group() as group:
             group.start_soon(_forward_to_host, service)
-            async with service.running():
+            async with service.lifespan():
                 async for piece in read_standard_input():
                     await service.write(piece)
     return None

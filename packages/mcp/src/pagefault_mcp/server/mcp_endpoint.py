@@ -124,13 +124,13 @@ class McpEndpoint:
 
     def __init__(self, services: Services) -> None:
         self._services = services
-        # Runs the SDK; set by `running`, before any request.
+        # Runs the SDK; set by `lifespan`, before any request.
         self._group: anyio.abc.TaskGroup
         self._manager: StreamableHTTPSessionManager | None = None
         self._load_lock = anyio.Lock()
 
     @asynccontextmanager
-    async def running(self) -> AsyncIterator[None]:
+    async def lifespan(self) -> AsyncIterator[None]:
         """Serve requests for the length of the block."""
         async with anyio.create_task_group() as self._group:
             yield
@@ -291,5 +291,5 @@ class _EndpointApp:
 
 router = Router([Route(MCP_PATH, _EndpointApp(), methods=["POST"])])
 SERVICES = (
-    Provider(McpEndpoint, McpEndpoint, running=lambda services: services[McpEndpoint].running()),
+    Provider(McpEndpoint, McpEndpoint, lifespan=lambda services: services[McpEndpoint].lifespan()),
 )

@@ -126,7 +126,7 @@ class HttpUpstream:
         self.warn(_REFUSED_LOGIN if "authorization" in response.request.headers else _NO_LOGIN)
 
     @asynccontextmanager
-    async def running(self) -> AsyncIterator[None]:
+    async def lifespan(self) -> AsyncIterator[None]:
         """Run the connection for the length of the block, then end the session with the server.
 
         At the end of the block, open requests have five seconds for their responses, unless the

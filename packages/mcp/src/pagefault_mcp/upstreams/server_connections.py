@@ -220,7 +220,7 @@ async def connect_server(
         )
 
         async def run(*, task_status: anyio.abc.TaskStatus[None]) -> None:
-            async with upstream.running():
+            async with upstream.lifespan():
                 task_status.started()
                 await connection.closing.wait()
 
