@@ -164,7 +164,8 @@ async def _search(store: Store, words: str, session_id: str | None = None) -> in
 async def _events(store: Store, session_id: str | None = None) -> int:
     after = store.size // 2 if session_id is None else 0
     found = await store.services[Records].read(
-        PROJECT, lambda unit: unit[EventRecords].after(after, session_id=session_id, limit=SHOWN)
+        PROJECT,
+        lambda unit: unit[EventRecords].list_after(after, session_id=session_id, limit=SHOWN),
     )
     return len(found)
 

@@ -26,8 +26,12 @@ def is_listed(name: str) -> bool:
     return len(name) <= MAX_TOOL_NAME_CHARS and name.isprintable()
 
 
-def unnamed_answers(source: EntrySource) -> tuple[Sequence[str], Sequence[str]]:
-    """Return the tools whose results a message has, and the ids of the calls without a name."""
+def list_result_tools(source: EntrySource) -> tuple[Sequence[str], Sequence[str]]:
+    """Return the tools that a message has results of.
+
+    Returns:
+        The names of the tools, and the ids of the calls of those results that do not name a tool.
+    """
     turns = [turn for turn in message_turns_of(source) or () if turn.role == "tool"]
     names = [turn.tool_name for turn in turns if turn.tool_name]
     return names, [turn.call_id for turn in turns if not turn.tool_name and turn.call_id]

@@ -190,7 +190,7 @@ async def test_stream_that_begins_while_the_service_stops_ends_as_the_others_do(
                 snapshot_of(process[Records], settings.default_project) as unit,
             ):
                 # Who looks at the log holds the only connection from here on.
-                await unit[EventRecords].bounds()
+                await unit[EventRecords].read_bounds()
                 tasks.start_soon(listen_to_its_end, process)
                 for _ in range(_UNTIL_IT_WAITS):
                     await anyio.lowlevel.checkpoint()

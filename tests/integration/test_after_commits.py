@@ -81,7 +81,9 @@ async def test_fault_of_an_announcement_is_none_of_what_was_committed(settings: 
         with capture_logs() as logs:
             await enter_session(records, "s")
         assert await records.read(PROJECT, lambda unit: unit[SessionRecords].find("s")) is not None
-        assert (await records.read(PROJECT, lambda unit: unit[EventRecords].bounds())).last == 1
+        assert (
+            await records.read(PROJECT, lambda unit: unit[EventRecords].read_bounds())
+        ).last == 1
     assert [line["event"] for line in logs] == ["event not announced"]
 
 

@@ -26,7 +26,7 @@ HINT = json.dumps({"sender": "other", "newest": {"p": 1}})
 class FirstWake:
     """A listener that waits for its first notification of a project."""
 
-    is_any = True
+    has_streams = True
 
     def __init__(self) -> None:
         self.arrived = anyio.Event()

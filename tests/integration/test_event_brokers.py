@@ -51,8 +51,8 @@ _CUT = """
 class Reader:
     """Somebody who reads the log when woken; here, only notes that it was."""
 
-    def __init__(self, *, is_any: bool = True) -> None:
-        self.is_any = is_any
+    def __init__(self, *, has_streams: bool = True) -> None:
+        self.has_streams = has_streams
         self.woken: list[Wake] = []
         self._changed = asyncio.Event()
 
@@ -121,7 +121,7 @@ async def commit(records: Records) -> None:
 async def test_own_commit_wakes_at_once_as_long_as_somebody_listens(
     settings: Settings, engine: Engine, is_alone: bool
 ) -> None:
-    reader = Reader(is_any=False)
+    reader = Reader(has_streams=False)
     async with (
         migrated(settings) as (engines, _),
         broker_over("memory" if is_alone else engine, engines) as broker,
@@ -218,7 +218,7 @@ async def test_commits_close_together_are_one_notification_of_the_newest_numbers
         notifications(engines) as sent,
         broker_over(engine, engines) as broker,
         broker_over(engine, engines) as other,
-        other.listening(reader := Reader(is_any=False)),
+        other.listening(reader := Reader(has_streams=False)),
     ):
         await reader.until_woken(1)
         for number in range(1, 1_001):
@@ -238,7 +238,7 @@ async def test_notification_of_too_many_projects_is_one_of_all(
         notifications(engines) as sent,
         broker_over(engine, engines) as broker,
         broker_over(engine, engines) as other,
-        other.listening(reader := Reader(is_any=False)),
+        other.listening(reader := Reader(has_streams=False)),
     ):
         await reader.until_woken(1)
         for number in range(10_000):
@@ -277,14 +277,14 @@ async def test_notifications_of_others_on_the_channel_are_ignored(
 async def test_log_is_read_without_a_notification_while_somebody_listens(
     settings: Settings, engine: Engine
 ) -> None:
-    reader = Reader(is_any=False)
+    reader = Reader(has_streams=False)
     async with (
         migrated(settings) as (engines, _),
         broker_over(engine, engines) as broker,
         broker.listening(reader),
     ):
         await reader.until_woken(1)
-        reader.is_any = True
+        reader.has_streams = True
         assert await reader.until_woken(4) == [EVERYBODY] * 4
 
 
@@ -292,7 +292,7 @@ async def test_log_is_read_without_a_notification_while_somebody_listens(
 async def test_file_changed_while_nobody_listened_wakes_who_comes_later(
     settings: Settings, engine: Engine
 ) -> None:
-    reader = Reader(is_any=False)
+    reader = Reader(has_streams=False)
     async with (
         migrated(settings) as (engines, records),
         broker_over(engine, engines) as broker,
@@ -300,7 +300,7 @@ async def test_file_changed_while_nobody_listened_wakes_who_comes_later(
     ):
         await commit(records)
         assert reader.woken == []
-        reader.is_any = True
+        reader.has_streams = True
         assert await reader.until_woken(1) == [EVERYBODY]
 
 
@@ -350,7 +350,7 @@ async def test_everybody_is_woken_when_a_lost_connection_stands_again(
         broker.listening(reader),
     ):
         # Not polled: woken only when it listens again.
-        reader.is_any = False
+        reader.has_streams = False
         await reader.until_woken(1)
         for number in range(1, CUTS + 1):
             await cut(engines)

@@ -62,7 +62,9 @@ async def records(processes: tuple[Services, Services]) -> Records:
 
 async def numbers(records: Records, project_id: str = PROJECT) -> list[tuple[int, str]]:
     """Return the events in the log of a project."""
-    logged = await records.read(project_id, lambda unit: unit[EventRecords].after(0, limit=10_000))
+    logged = await records.read(
+        project_id, lambda unit: unit[EventRecords].list_after(0, limit=10_000)
+    )
     return [(event.number, event.subject_id) for event in logged]
 
 
@@ -156,7 +158,7 @@ class Crowd:
         while seen[-1] < self.last:
             async with reading(self._processes[at][Records], PROJECT) as unit:
                 seen += [
-                    event.number for event in await unit[EventRecords].after(seen[-1], limit=3)
+                    event.number for event in await unit[EventRecords].list_after(seen[-1], limit=3)
                 ]
         self.seen.append(seen[1:])
 
@@ -225,8 +227,10 @@ async def test_event_shows_the_stored_record_and_an_interaction_as_it_is_stored(
 ) -> None:
     async with writing(records, PROJECT) as unit:
         await one_of_each(unit)
-    logged = await records.read(PROJECT, lambda unit: unit[EventRecords].after(0, limit=9))
-    assert await records.read(PROJECT, lambda unit: unit[EventRecords].bounds()) == LogBounds(0, 4)
+    logged = await records.read(PROJECT, lambda unit: unit[EventRecords].list_after(0, limit=9))
+    assert await records.read(PROJECT, lambda unit: unit[EventRecords].read_bounds()) == LogBounds(
+        0, 4
+    )
     assert logged == [
         LoggedEvent(
             *(1, "llmservice:toolResult", "r1", "s", 1, NOW),
@@ -252,7 +256,7 @@ async def test_log_is_read_behind_a_number_of_a_session_and_up_to_a_limit(
     async with reading(records, PROJECT) as unit:
 
         async def read(after: int, session_id: str | None, limit: int = 9) -> list[int]:
-            logged = await unit[EventRecords].after(after, session_id=session_id, limit=limit)
+            logged = await unit[EventRecords].list_after(after, session_id=session_id, limit=limit)
             return [event.number for event in logged]
 
         assert await read(0, None, 2) == [1, 2]
@@ -268,7 +272,7 @@ async def test_hundreds_of_events_of_one_transaction_follow_each_other(records: 
         await unit[BundleRecords].add_messages("s", [MESSAGE])
         for number in range(1_201):
             await unit.add_event(event_of("message:created", "m2", number, 15))
-    logged = await records.read(PROJECT, lambda unit: unit[EventRecords].after(0, limit=2_000))
+    logged = await records.read(PROJECT, lambda unit: unit[EventRecords].list_after(0, limit=2_000))
     assert [event.number for event in logged] == list(range(1, 1_202))
     assert {event.content for event in logged} == {MESSAGE.message}
 
@@ -280,7 +284,7 @@ async def test_reader_gets_no_more_than_it_can_hold(records: Records) -> None:
             await unit.add_event(event_of("message:created", "m2", number, size_bytes))
     async with reading(records, PROJECT) as unit:
         read = [
-            [event.number for event in await unit[EventRecords].after(after, limit=9)]
+            [event.number for event in await unit[EventRecords].list_after(after, limit=9)]
             for after in (0, 2, 4)
         ]
     assert read == [[1, 2], [3, 4], [5]]
@@ -309,10 +313,10 @@ async def test_what_the_events_of_a_session_said_goes_with_it_and_its_deletions_
             )
     assert await numbers(records) == [(3, "p"), (4, "s"), (7, "p"), (8, "s")]
     async with reading(records, PROJECT) as unit:
-        found = [await unit[EventRecords].deletion_after("s", seq) for seq in (0, 2, 3)]
+        found = [await unit[EventRecords].find_deletion_after("s", seq) for seq in (0, 2, 3)]
         assert found == [8, 8, None]
-        assert await unit[EventRecords].deletion_after("t", 0) is None
-        assert await unit[EventRecords].bounds() == LogBounds(0, 8)
+        assert await unit[EventRecords].find_deletion_after("t", 0) is None
+        assert await unit[EventRecords].read_bounds() == LogBounds(0, 8)
 
 
 async def test_newest_event_of_a_seq_is_found(records: Records) -> None:
@@ -321,9 +325,9 @@ async def test_newest_event_of_a_seq_is_found(records: Records) -> None:
         await unit.add_event(page_event("p", event_type="page:deleted", session_id="s", seq=1))
         await unit.add_event(page_event("p", session_id="t", seq=1))
     async with reading(records, PROJECT) as unit:
-        assert await unit[EventRecords].newest_with("s", 1) == 2
-        assert await unit[EventRecords].newest_with("s", 2) is None
-        assert await unit[EventRecords].newest_with("never", 1) is None
+        assert await unit[EventRecords].find_newest_with("s", 1) == 2
+        assert await unit[EventRecords].find_newest_with("s", 2) is None
+        assert await unit[EventRecords].find_newest_with("never", 1) is None
 
 
 async def expire(records: Records, *, age: timedelta, keep: int, limit: int = 99) -> int:
@@ -333,7 +337,7 @@ async def expire(records: Records, *, age: timedelta, keep: int, limit: int = 99
 
 
 async def kept(records: Records) -> tuple[LogBounds, list[int]]:
-    bounds = await records.read(PROJECT, lambda unit: unit[EventRecords].bounds())
+    bounds = await records.read(PROJECT, lambda unit: unit[EventRecords].read_bounds())
     return bounds, [number for number, _ in await numbers(records)]
 
 

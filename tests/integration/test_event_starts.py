@@ -85,7 +85,7 @@ async def told(records: Records, after: int, session_id: str = "s") -> list[tupl
     assert not begin.is_reset
     events = await records.read_snapshot(
         PROJECT,
-        lambda unit: unit[EventRecords].after(begin.number, session_id=session_id, limit=100),
+        lambda unit: unit[EventRecords].list_after(begin.number, session_id=session_id, limit=100),
     )
     return [(event.type, event.seq) for event in events]
 
@@ -150,7 +150,7 @@ async def test_write_that_is_rolled_back_is_never_there_and_gives_its_number_bac
             await write(records, session_id, fails=True)
     await write(records, "s")
     async with reading(records, PROJECT) as unit:
-        logged = await unit[EventRecords].after(0, limit=10)
+        logged = await unit[EventRecords].list_after(0, limit=10)
         sessions = [await unit[SessionRecords].find(name) for name in ("s", "t")]
     assert [(event.number, event.session_id, event.seq) for event in logged] == [
         (1, "s", 1),
@@ -259,8 +259,12 @@ async def test_nothing_is_kept_and_yet_the_end_is_a_place(
     await write(records, "s", "t", "s")
     assert await sweep(stores, **limits) == 3  # type: ignore[arg-type]
     assert await sweep(stores, **limits) == 0  # type: ignore[arg-type]
-    assert await records.read(PROJECT, lambda unit: unit[EventRecords].bounds()) == LogBounds(3, 3)
-    assert await records.read(PROJECT, lambda unit: unit[EventRecords].after(0, limit=10)) == []
+    assert await records.read(PROJECT, lambda unit: unit[EventRecords].read_bounds()) == LogBounds(
+        3, 3
+    )
+    assert (
+        await records.read(PROJECT, lambda unit: unit[EventRecords].list_after(0, limit=10)) == []
+    )
     assert await starts(records, [3, 2], None) == [StreamStart(3, 3), StreamStart(3, 3, RESET)]
     assert await starts(records, [2, 1]) == [StreamStart(3, 2), StreamStart(3, 2, RESET)]
     await write(records, "s")

@@ -56,7 +56,7 @@ async def test_notifications_take_the_address_of_their_own(
     assert direct.db.url is not None
     other = NotificationBroker(PostgresChannel(direct.db.url.get_secret_value()))
     db = pooled.db.model_copy(update={"listen_url": direct.db.url})
-    reader = Reader(is_any=False)
+    reader = Reader(has_streams=False)
     async with (
         other.sending(),
         open_broker(pooled.model_copy(update={"db": db}), open_database(pooled)) as broker,

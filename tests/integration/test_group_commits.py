@@ -161,7 +161,7 @@ async def test_changes_given_up_leave_the_others_and_take_no_numbers(records: Re
     async with anyio.create_task_group() as tasks:
         for writer in range(WRITERS):
             tasks.start_soon(write, writer)
-    logged = await records.read(PROJECT, lambda unit: unit[EventRecords].after(0, limit=100))
+    logged = await records.read(PROJECT, lambda unit: unit[EventRecords].list_after(0, limit=100))
     session = await records.read(PROJECT, lambda unit: unit[SessionRecords].find("s"))
     kept = [writer for writer in range(WRITERS) if writer % 3]
     assert sorted(numbers) == [*range(1, len(kept) + 1)]
@@ -392,7 +392,7 @@ async def test_tool_result_is_six_messages_to_the_server(records: Records) -> No
     stored = await records.read(
         PROJECT, lambda unit: unit[AnsweredCallRecords].newest_answer("s", "c")
     )
-    logged = await records.read(PROJECT, lambda unit: unit[EventRecords].after(0, limit=9))
+    logged = await records.read(PROJECT, lambda unit: unit[EventRecords].list_after(0, limit=9))
     numbering = "WITH numbered"
     # Other services of this process use engines of their own. The driver adds COMMIT.
     own = next(engine for engine, words in sent if words == "INSERT INTO")

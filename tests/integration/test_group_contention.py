@@ -101,7 +101,7 @@ async def test_change_whose_row_is_held_is_made_alone_and_the_others_do_not_wait
     assert sorted(ended) == ["free", *["held"] * held]
     # Each that was held was begun in the group, and again alone.
     assert begun.count("held") == 2 * held
-    logged = await mine.read(PROJECT, lambda unit: unit[EventRecords].after(0, limit=9))
+    logged = await mine.read(PROJECT, lambda unit: unit[EventRecords].list_after(0, limit=9))
     assert [item.number for item in logged] == [*range(1, len(waiting) + 1)]
     assert [entry.seq for entry in logged if entry.session_id == "held"] == [*range(1, held + 1)]
 
@@ -133,7 +133,7 @@ async def test_processes_that_want_rows_in_different_orders_come_apart(
             # In a group, the rows of several changes are taken in the order that they came in.
             for records, session in ((mine, "b"), (others, "a")):
                 tasks.start_soon(write, records, (session,))
-    logged = await mine.read(PROJECT, lambda unit: unit[EventRecords].after(0, limit=1_000))
+    logged = await mine.read(PROJECT, lambda unit: unit[EventRecords].list_after(0, limit=1_000))
     assert [item.number for item in logged] == [*range(1, len(written) + 1)]
     for session_id in "abc":
         seqs = [entry.seq for entry in logged if entry.session_id == session_id]

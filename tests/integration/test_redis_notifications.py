@@ -54,7 +54,7 @@ async def broker_of(settings: Settings) -> AsyncIterator[EventBroker]:
 
 
 async def test_commit_of_another_process_is_notified_over_redis_alone(settings: Settings) -> None:
-    reader, other_reader = Reader(is_any=False), Reader(is_any=False)
+    reader, other_reader = Reader(has_streams=False), Reader(has_streams=False)
     other_database = with_redis(settings, f"{redis_url(settings).removesuffix('3')}4")
     async with (
         broker_of(settings) as one,
@@ -81,7 +81,7 @@ def redis_url(settings: Settings) -> str:
 
 @asynccontextmanager
 async def listening_over_postgres(settings: Settings) -> AsyncIterator[Reader]:
-    engines, reader = open_database(settings), Reader(is_any=False)
+    engines, reader = open_database(settings), Reader(has_streams=False)
     async with NotificationBroker(PostgresChannel(engines.address.conninfo)).listening(reader):
         yield reader
     await engines.close()

@@ -15,8 +15,8 @@ class Listener(Protocol):
     """The reader of the log in this process."""
 
     @property
-    def is_any(self) -> bool:
-        """True if at least one stream waits for events."""
+    def has_streams(self) -> bool:
+        """True if at least one stream of events is open in this process."""
 
     def wake(self, project_id: str | None, number: int | None) -> None:
         """Schedule a read of the log of a project. Does not wait.

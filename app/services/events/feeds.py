@@ -147,9 +147,11 @@ class ProjectFeed:
 
         The number is 0 if no event after `position` was removed.
         """
-        logged = unit[EventRecords].after(self.position, limit=_READ_EVENTS, max_bytes=_READ_BYTES)
+        logged = unit[EventRecords].list_after(
+            self.position, limit=_READ_EVENTS, max_bytes=_READ_BYTES
+        )
         is_gap = bool(logged) and logged[0].number > self.position + 1
-        return logged, unit[EventRecords].bounds().removed if is_gap else 0
+        return logged, unit[EventRecords].read_bounds().removed if is_gap else 0
 
     def _add_raw_result(self, event: Event) -> Event:
         raw = self._raw_results.take(event.subject_id)
@@ -198,8 +200,8 @@ class Feeds:
         raw_results.has_listeners = self._feeds.__contains__
 
     @property
-    def is_any(self) -> bool:
-        """True if any project has listeners."""
+    def has_streams(self) -> bool:
+        """True if at least one stream of events is open in this process."""
         return bool(self._feeds)
 
     def measure_lag(self) -> int:
@@ -268,7 +270,7 @@ class Feeds:
             return feed
         try:
             newest = await self._records.read(
-                project_id, lambda unit: unit[EventRecords].bounds().last
+                project_id, lambda unit: unit[EventRecords].read_bounds().last
             )
         except BaseException:
             self.leave(feed, project_id)

@@ -60,7 +60,7 @@ def find_start(unit: UnitOfWork, session_id: str | None, after: int | None) -> S
     if session_id is not None:
         return _find_session_start(unit, session_id, after)
     # The positions in a project are the numbers of its log.
-    bounds = unit[EventRecords].bounds()
+    bounds = unit[EventRecords].read_bounds()
     if after is not None and bounds.removed <= after <= bounds.last:
         return StreamStart(after, after)
     return StreamStart(bounds.last, bounds.last, is_reset=after is not None)
@@ -73,7 +73,7 @@ def _find_session_start(unit: UnitOfWork, session_id: str, after: int | None) ->
     created with the same id. Then the listener gets the event of the deletion. If `after` may be a
     `seq` of either session, the listener gets a reset.
     """
-    bounds = unit[EventRecords].bounds()
+    bounds = unit[EventRecords].read_bounds()
     session = unit[SessionRecords].find(session_id)
     last_seq = session.last_seq if session else 0
     if after is None:
@@ -94,9 +94,9 @@ def _find_session_start(unit: UnitOfWork, session_id: str, after: int | None) ->
 
 def _find_number(unit: UnitOfWork, session_id: str, after: int) -> int | None:
     """Return the number in the log before the first event with a `seq` above `after`."""
-    if after and (number := unit[EventRecords].newest_with(session_id, after)) is not None:
+    if after and (number := unit[EventRecords].find_newest_with(session_id, after)) is not None:
         return number
-    number = unit[EventRecords].newest_with(session_id, after + 1)
+    number = unit[EventRecords].find_newest_with(session_id, after + 1)
     return None if number is None else number - 1
 
 
@@ -111,7 +111,7 @@ def _is_ambiguous(unit: UnitOfWork, session_id: str, after: int, number: int | N
     """
     if not after:
         return False
-    deletion_number = unit[EventRecords].first_deletion_from(session_id, after)
+    deletion_number = unit[EventRecords].find_first_deletion_from(session_id, after)
     if deletion_number is None:
         # The event of the deletion may have been removed from the log. The last `seq` of the
         # deleted session is kept.
@@ -126,7 +126,7 @@ def _find_number_before_deletion(unit: UnitOfWork, session_id: str, after: int) 
     Returns:
         `None` if the log has no deletion of the session whose `seq` is above `after`.
     """
-    number = unit[EventRecords].deletion_after(session_id, after)
+    number = unit[EventRecords].find_deletion_after(session_id, after)
     return None if number is None else number - 1
 
 
@@ -247,9 +247,9 @@ class EventStream:
     def _read_log(self, unit: UnitOfWork) -> tuple[StreamStart | None, Sequence[LoggedEvent]]:
         """Return the next events of the log, and a new start if some of them were removed."""
         new_start = None
-        if self._number < unit[EventRecords].bounds().removed:
+        if self._number < unit[EventRecords].read_bounds().removed:
             new_start = find_start(unit, self.subscription.session_id, None)
-        logged = unit[EventRecords].after(
+        logged = unit[EventRecords].list_after(
             self._number,
             session_id=self.subscription.session_id,
             limit=_READ_EVENTS,

@@ -192,7 +192,8 @@ class _Run:
         """
         # This read takes no lock, so no write has to wait if nothing has expired.
         if None is await self.records.read(
-            project_id, lambda unit: unit[EventRecords].newest_expired(before=before, keep=keep)
+            project_id,
+            lambda unit: unit[EventRecords].find_newest_expired(before=before, keep=keep),
         ):
             return
 

@@ -81,8 +81,8 @@ class MemoryBudget:
         self._fall_bytes = min(_MAX_FALL_BYTES, limit_bytes // 4)
         self._peak_bytes = 0
         self._has_fallen = asyncio.Event()
-        self._small_waiting: _Queue = deque()
-        self._large_waiting: _Queue = deque()
+        self._waiting: _Queue = deque()
+        self._low_priority_waiting: _Queue = deque()
 
     @asynccontextmanager
     async def reserving(self, size_bytes: int) -> AsyncIterator[MemoryReservation]:
@@ -94,7 +94,11 @@ class MemoryBudget:
             memory.release()
 
     async def reserve(
-        self, size_bytes: int, *, later_seconds: float | None = None
+        self,
+        size_bytes: int,
+        *,
+        wait_seconds: float | None = None,
+        is_low_priority: bool = False,
     ) -> MemoryReservation:
         """Reserve memory, and wait until it is free.
 
@@ -104,16 +108,16 @@ class MemoryBudget:
 
         Args:
             size_bytes: The number of bytes.
-            later_seconds: For a large request: the maximum time to wait. It is served after all
-                small requests. `None` for a small request, which waits for up to `WAIT_SECONDS`.
+            wait_seconds: The maximum time to wait; by default `WAIT_SECONDS`.
+            is_low_priority: True to serve all other requests first, as for a large request.
 
         Raises:
             MemoryExhaustedError: The memory was not free in time. Nothing is reserved.
         """
-        queue = self._small_waiting if later_seconds is None else self._large_waiting
-        seconds = WAIT_SECONDS if later_seconds is None else later_seconds
+        queue = self._low_priority_waiting if is_low_priority else self._waiting
+        seconds = WAIT_SECONDS if wait_seconds is None else wait_seconds
         size_bytes = min(size_bytes, self.limit_bytes)
-        if queue or self._small_waiting or not self._fits(size_bytes):
+        if queue or self._waiting or not self._fits(size_bytes):
             await self._wait(queue, size_bytes, seconds)
         else:
             self._count(size_bytes)
@@ -170,7 +174,7 @@ class MemoryBudget:
 
     def _serve(self) -> None:
         """Reserve memory for waiting requests in order, up to the first that does not fit."""
-        for queue in (self._small_waiting, self._large_waiting):
+        for queue in (self._waiting, self._low_priority_waiting):
             while queue:
                 size_bytes, served = queue[0]
                 if not served.done():

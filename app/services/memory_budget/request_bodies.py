@@ -219,7 +219,9 @@ class BodyMemory:
             self._reserved.release()
             self._reserved = None
             memory = self._budget.memory
-            self._reserved = await memory.reserve(work_bytes, later_seconds=WORK_WAIT_SECONDS)
+            self._reserved = await memory.reserve(
+                work_bytes, wait_seconds=WORK_WAIT_SECONDS, is_low_priority=True
+            )
         if self._arriving is not None:
             self._arriving.release()
             self._arriving = None

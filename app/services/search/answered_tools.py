@@ -9,7 +9,7 @@ from app.models.search_entry import EntrySource
 from app.services.calls.stored_message_turns import find_calls
 from app.stores.records.history import SessionHistory
 from app.stores.records.unit_of_work import UnitOfWork
-from app.words.entry_tools import unnamed_answers
+from app.words.entry_tools import list_result_tools
 
 _MAX_DISTANCE = 16
 """The number of `seq`s before a result in which its call is searched."""
@@ -28,8 +28,7 @@ def find_answered_tools(
     found: dict[str, tuple[str, ...]] = {}
     read_bytes = 0
     for source in sources:
-        # The tools that the message names, and the ids of the other calls that it answers.
-        names, call_ids = unnamed_answers(source)
+        names, call_ids = list_result_tools(source)
         missing = set(call_ids)
         session_id, seq = source.session_id, source.seq
         if missing and session_id and seq and read_bytes < _MAX_BYTES:

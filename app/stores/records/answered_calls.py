@@ -14,7 +14,7 @@ from sqlalchemy import Row, bindparam, or_
 
 from app.models.call_ids import call_key, number_of_key
 from app.stores.records.scope import read_row
-from app.stores.records.statements import AnyTable, Lookup, is_among, scoped_any, scoped_select
+from app.stores.records.statements import AnyTable, Lookup, is_among, scoped_exists, scoped_select
 from app.stores.records.tables import messages, tool_results
 from app.stores.records.unit_of_work import Repository
 
@@ -31,7 +31,7 @@ def _make_lookup(table: AnyTable, id_column: str) -> Lookup:
 
 # This is executed for each result that is stored. `IN` instead of `OR` would take twice as long.
 _HAS_ANSWER = Lookup(
-    scoped_any(
+    scoped_exists(
         scoped_select(table, table.c.seq, by=["session_id"]).where(
             or_(*(table.c.tool_call_id == bindparam(name) for name in ("first", "second")))
         )
@@ -74,7 +74,7 @@ class AnsweredCallRecords(Repository):
         # Answer 1 may be in a message with several answers; then answer 2 has the first key.
         first, second = (call_key(call_id, number) for number in (1, 2))
         rows = self._scope.look_up(_HAS_ANSWER, session_id=session_id, first=first, second=second)
-        if not rows[0].is_any:
+        if not rows[0].row_exists:
             return None
         found = self._find_answers(session_id, call_id, _DOUBLINGS)
         # No answer has the number `above` or a higher one.

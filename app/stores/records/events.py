@@ -185,12 +185,12 @@ class EventRecords(Repository):
         self._new_events.clear()
         return last
 
-    def bounds(self) -> LogBounds:
-        """Return the number of the newest removed event, and that of the newest event."""
+    def read_bounds(self) -> LogBounds:
+        """Return the numbers of the newest removed event and of the newest event."""
         row = self._scope.first(_BOUNDS)
         return LogBounds(row.events_removed, row.last_event) if row else LogBounds(0, 0)
 
-    def after(
+    def list_after(
         self,
         number: int,
         *,
@@ -216,15 +216,15 @@ class EventRecords(Repository):
             if row.type not in CONTENT_OF or (row.type, row.subject_id) in contents
         ]
 
-    def newest_with(self, session_id: str, seq: int) -> int | None:
+    def find_newest_with(self, session_id: str, seq: int) -> int | None:
         """Return the number of the newest stored event of a session that has this `seq`."""
         return self._read_number(_NEWEST_WITH, session_id=session_id, seq=seq)
 
-    def deletion_after(self, session_id: str, seq: int) -> int | None:
+    def find_deletion_after(self, session_id: str, seq: int) -> int | None:
         """Return the number of a session's newest deletion whose `seq` is above this one."""
         return self._read_number(_DELETION_AFTER, session_id=session_id, after_seq=seq)
 
-    def first_deletion_from(self, session_id: str, seq: int) -> int | None:
+    def find_first_deletion_from(self, session_id: str, seq: int) -> int | None:
         """Return the number of a session's oldest deletion whose `seq` is this one or above."""
         return self._read_number(_FIRST_DELETION_FROM, session_id=session_id, from_seq=seq)
 
@@ -232,12 +232,12 @@ class EventRecords(Repository):
         """Remove a session's events, except those of its deletions."""
         self._scope.run(_REMOVE_SESSION, session_id=session_id)
 
-    def newest_expired(self, *, before: datetime, keep: int) -> int | None:
+    def find_newest_expired(self, *, before: datetime, keep: int) -> int | None:
         """Return the number of the last event that `expire` removes, or `None`.
 
         Events expire if they are older than `before`, or not among the newest `keep`.
         """
-        bounds = self.bounds()
+        bounds = self.read_bounds()
         too_old = self._read_number(_NEWEST_BEFORE, before=before) or 0
         newest = min(max(bounds.last - keep, too_old), bounds.last)
         return newest if newest > bounds.removed else None
@@ -250,7 +250,7 @@ class EventRecords(Repository):
             keep: Events that are not among the newest `keep` are removed.
             limit: The maximum number of events that are removed.
         """
-        newest = self.newest_expired(before=before, keep=keep)
+        newest = self.find_newest_expired(before=before, keep=keep)
         if newest is None:
             return 0
         rows = self._scope.all(_EXPIRED, newest=newest, limit=limit)

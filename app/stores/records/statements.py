@@ -89,9 +89,9 @@ def scoped_from(scoped: Subquery, *columns: ColumnElement[Any]) -> Select[Any]:
     return select(*columns).select_from(scoped)
 
 
-def scoped_any(selects: Iterable[Select[Any]]) -> Select[Any]:
-    """Select `is_any`: true if one of the selects, which `scoped_select` has built, finds a row."""
-    return select(or_(*(item.exists() for item in selects)).label("is_any"))
+def scoped_exists(selects: Iterable[Select[Any]]) -> Select[Any]:
+    """Select `row_exists`: true if one of the selects, built by `scoped_select`, finds a row."""
+    return select(or_(*(item.exists() for item in selects)).label("row_exists"))
 
 
 def count_rows(table: Table, *conditions: ColumnElement[bool]) -> Select[Any]:

@@ -220,5 +220,5 @@ def _parse(payload: str) -> object:
 async def _wake_regularly(listener: Listener) -> None:
     while True:
         await anyio.sleep(_POLL_SECONDS)
-        if listener.is_any:
+        if listener.has_streams:
             listener.wake(None, None)

@@ -33,7 +33,7 @@ class SqliteBroker(EventBroker):
         last_count: int | None = None
         while True:
             await anyio.sleep(_POLL_SECONDS)
-            if not listener.is_any:
+            if not listener.has_streams:
                 continue
             with log_failures(_log, "change counter not read"):
                 # Closing a connection while a thread uses it crashes the process, so a cancellation

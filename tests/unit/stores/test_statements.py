@@ -25,8 +25,8 @@ from app.stores.records.statements import (
     is_among,
     overwrite,
     refuse_in_event_loop,
-    scoped_any,
     scoped_delete,
+    scoped_exists,
     scoped_from,
     scoped_select,
     scoped_update,
@@ -120,13 +120,13 @@ def sql(statement: ClauseElement) -> str:
             "SELECT count(*) AS rows FROM items WHERE items.project_id = ? AND items.size > 7",
         ),
         (
-            lambda: scoped_any(
+            lambda: scoped_exists(
                 [scoped_select(ITEMS, by=["id"]), scoped_select(ITEMS, by=["size"])]
             ),
             "SELECT (EXISTS (SELECT items.project_id, items.id, items.size FROM items "
             "WHERE items.project_id = ? AND items.id = ?)) OR (EXISTS (SELECT items.project_id, "
             "items.id, items.size FROM items WHERE items.project_id = ? AND items.size = ?)) "
-            "AS is_any",
+            "AS row_exists",
         ),
         (
             lambda: scoped_from(scoped_select(ITEMS).subquery("own"), literal_column("own.id")),

@@ -177,12 +177,12 @@ async def test_work_on_a_body_that_arrived_waits_for_its_memory() -> None:
     ):
         assert length == 2 * MIB
         tasks.start_soon(take_whole, bodies, pieces_of(b"x" * 4 * MIB))
-        await until(lambda: bool(budget.memory._large_waiting))
+        await until(lambda: bool(budget.memory._low_priority_waiting))
         # Only among those that arrive, and nobody with a small body waits behind it.
         assert budget.memory.held_bytes == 50 * MIB
         await take_whole(bodies, pieces_of(b"x" * MIB))
         budget.memory.release(10 * MIB)
-        await until(lambda: not budget.memory._large_waiting)
+        await until(lambda: not budget.memory._low_priority_waiting)
         budget.memory.held_bytes += 10 * MIB
     assert budget.memory.held_bytes == budget.arriving.held_bytes == 0
 
