@@ -491,7 +491,7 @@ def test_files_have_no_figure_of_tokens_that_is_of_their_text_alone(
     tab = open_tab(open_service)
     tab.open(f"/sessions/{shop.SESSION}")
     cards = tab.page.locator(".call-facts")
-    expect(cards.last).to_contain_text("tokens of text")
+    expect(cards.last).to_contain_text("tokens of text stored")
     for card in (cards.first, cards.nth(1)):
         expect(card).to_contain_text("1 file kept")
         expect(card).not_to_contain_text("tokens")

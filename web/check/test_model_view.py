@@ -6,7 +6,7 @@ from pathlib import Path
 
 import httpx
 import pytest
-from anthropic.types import MessageParam, ToolResultBlockParam, ToolUseBlockParam
+from anthropic.types import MessageParam, TextBlockParam, ToolResultBlockParam, ToolUseBlockParam
 from playwright.sync_api import Locator, expect
 
 from tests.browser import drawings, shop
@@ -126,6 +126,7 @@ def test_steps_say_at_which_level_a_model_has_them(
         re.compile(r"bash \d+.*@entries:2-\d+")
     )
     expect(fold).to_contain_text("original → line")
+    expect(tab.page.locator(".window-key").last).to_contain_text("Folded steps")
     expect(fold.get_by_role("link", name="#2", exact=True)).to_be_visible()
     expect(tab.page.locator(".model-entry", has_text="results as lines").first).to_be_visible()
     assert_accessible(tab)
@@ -579,8 +580,8 @@ def test_number_in_the_search_leads_to_what_the_model_no_longer_saw_then(
     field.fill("40")
     expect(options.nth(1)).to_have_text("What the model no longer saw at #40")
     field.fill("0")
-    expect(options.first).to_have_text("Go to entry #0")
-    expect(options.filter(has_text="no longer saw")).to_have_count(0)
+    # There is no such entry.
+    expect(options.filter(has_text="#0")).to_have_count(0)
     field.fill("40")
     expect(options.nth(1)).to_have_text("What the model no longer saw at #40")
     tab.page.keyboard.press("ArrowDown")
@@ -588,6 +589,95 @@ def test_number_in_the_search_leads_to_what_the_model_no_longer_saw_then(
     expect(tab.page.locator(".model-unseen")).to_contain_text("At entry 40 the model no longer saw")
     # The budget of then is not known to the page, and cannot be another.
     expect(tab.page.get_by_role("button", name="32k")).to_be_disabled()
+
+
+@pytest.mark.parametrize(("typed", "seq"), [("40", 40), ("", 81)])
+def test_strip_leads_to_what_the_model_no_longer_saw_at_an_entry(
+    open_service: LiveService, open_tab: OpenTab, writer: httpx.Client, typed: str, seq: int
+) -> None:
+    write_evicted_session(writer)
+    tab = add_axe(open_tab(open_service))
+    tab.open(f"/sessions/{shop.SESSION}")
+    field = tab.page.get_by_label("No longer seen at #")
+    # The entry that is read, if no other is named.
+    expect(field).to_have_attribute("placeholder", "81")
+    assert_accessible(tab)
+    field.fill("82")
+    field.press("Enter")
+    expect(field).to_have_js_property("validity.rangeOverflow", value=True)
+    expect(tab.page).to_have_url(re.compile(f"/sessions/{shop.SESSION}$"))
+    field.fill(typed)
+    field.press("Enter")
+    expect(tab.page.locator(".model-unseen")).to_contain_text(
+        f"At entry {seq} the model no longer saw"
+    )
+
+
+def call(*ids: str) -> MessageParam:
+    blocks = [ToolUseBlockParam(type="tool_use", id=each, name="look", input={}) for each in ids]
+    return {"role": "assistant", "content": blocks}
+
+
+def result(call_id: str, *words: str) -> MessageParam:
+    answer = ToolResultBlockParam(type="tool_result", tool_use_id=call_id, content="A page.")
+    texts = [TextBlockParam(type="text", text=text) for text in words]
+    return {
+        "role": "user",
+        "content": [answer, *texts],
+    }
+
+
+GO: MessageParam = {"role": "user", "content": "Look."}
+NEVER_MIND: MessageParam = {"role": "user", "content": "Never mind."}
+
+
+@pytest.mark.parametrize(
+    ("history", "heads"),
+    [
+        (
+            [GO, call("a", "b"), NEVER_MIND],
+            ["#1userfull", "#2assistantfull", *["insertedfor #2toollook"] * 2, "#3userfull"],
+        ),
+        (
+            [GO, call("a", "b"), result("a"), NEVER_MIND],
+            [
+                "#1userfull",
+                "#2assistantfull",
+                "#3toollookfull",
+                "insertedfor #2toollook",
+                "#4userfull",
+            ],
+        ),
+        ([GO, result("a")], ["#1userfull", "insertedfor #2assistant", "#2toolunknown_toolfull"]),
+        # Both have the number of the message, and either could be the stored one.
+        (
+            [GO, call("a", "b"), result("a", "Never mind.")],
+            ["#1userfull", "#2assistantfull", *["#3toollookfull"] * 2, "#3userfull"],
+        ),
+    ],
+)
+def test_inserted_call_or_result_has_no_number_and_names_the_entry_that_it_is_for(
+    open_service: LiveService,
+    open_tab: OpenTab,
+    writer: httpx.Client,
+    history: list[MessageParam],
+    heads: list[str],
+) -> None:
+    path = f"/api/sessions/{shop.SESSION}/history"
+    assert writer.put(path, json={"messages": history}).is_success
+    tab = opened(open_service, open_tab)
+    shown = tab.page.locator(".model-entry-head")
+    expect(shown).to_have_text([re.compile(rf"^{re.escape(head)}.*tokens sent$") for head in heads])
+    assert_accessible(tab)
+    inserted = tab.page.locator(".model-entry", has_text="inserted")
+    if any(head.startswith("inserted") for head in heads):
+        # Nothing of it is stored.
+        expect(inserted.first).to_contain_text("Added, and not stored: it cannot be restored.")
+        expect(inserted.first).not_to_contain_text("GET")
+        inserted.first.get_by_text("Sent as").click()
+        expect(inserted.first.locator(".entry-rendering")).to_contain_text(
+            "No result" if "toollook" in "".join(heads) else "unknown_tool"
+        )
 
 
 def test_wheel_at_the_end_of_the_list_leads_to_the_messages(

@@ -741,7 +741,7 @@ def test_line_of_a_session_has_its_last_image_and_sorts_by_tokens(
     assert_accessible(tab)
     page.get_by_label("Order", exact=True).select_option("Tokens")
     rows = page.locator(".session-row")
-    expect(rows.first).to_contain_text(re.compile(r"long.*≈ 2\d,\d{3} tokens"))
+    expect(rows.first).to_contain_text(re.compile(r"long.*≈ 2\d,\d{3} tokens of records"))
     expect(rows.last).to_contain_text("short")
     assert_accessible(tab)
 

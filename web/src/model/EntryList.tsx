@@ -8,6 +8,7 @@ import { Link, useLocation } from "react-router";
 import { numberText } from "../shared/formats";
 import { useSkipTarget } from "../shell/skipTargets";
 import { MODEL } from "../words/model";
+import { PAGES } from "../words/pages";
 import { SHELL } from "../words/shell";
 import { EntryRendering } from "./EntryRendering";
 import { EvictedEntry, GotWithin } from "./EvictedEntry";
@@ -118,15 +119,15 @@ interface EntryRowProps {
 
 function EntryRow({ sessionId, options, row, all, messages, isNamed }: EntryRowProps) {
   const [isOpen, setOpen] = useState(false);
-  const { entry, share, losses, cut } = row;
+  const { entry, share, losses, cut, insertedFor } = row;
   const { seq, fromSeq, role, toolName, pageId, tokens, evicted, recalls, priority } = entry;
   const { level, stepLevel } = entry;
   const isFold = stepLevel === "folded";
   const bar = { "--share": `${100 * share}%` } as CSSProperties;
 
-  function shownOf(seq: number) {
-    // What a run has become is no rendering of one entry.
-    if (isFold) return <GotWithin sent={sentMessages(entry, all, messages)} />;
+  function shownOf(seq: number | null | undefined) {
+    // What a run has become, or what is not stored, is no rendering of one entry.
+    if (isFold || seq == null) return <GotWithin sent={sentMessages(entry, all, messages)} />;
     if (evicted !== true) {
       const isCut = cut !== undefined;
       return <EntryRendering {...{ sessionId, seq, isCut }} target={options.target} />;
@@ -149,11 +150,22 @@ function EntryRow({ sessionId, options, row, all, messages, isNamed }: EntryRowP
         {seq != null && (
           <Link to={`/sessions/${encodeURIComponent(sessionId)}#${seq}`}>#{seq}</Link>
         )}
+        {insertedFor !== undefined && (
+          <>
+            <span className="label warn">{MODEL.inserted}</span>
+            <span>
+              {MODEL.insertedFor}{" "}
+              <Link to={`/sessions/${encodeURIComponent(sessionId)}#${insertedFor}`}>#{insertedFor}</Link>
+            </span>
+          </>
+        )}
         <span className="quiet">{isFold ? MODEL.folded(sizeOf([fromSeq ?? seq ?? 0, seq ?? 0])) : role}</span>
         {(toolName ?? pageId) != null && <code>{visibleName(toolName ?? pageId ?? "")}</code>}
-        <span className={`label ${level === "FULL" ? "" : "warn"}`}>
-          {MODEL.stepLevels[stepLevel ?? ""] ?? MODEL.levels[level] ?? level}
-        </span>
+        {insertedFor === undefined && (
+          <span className={`label ${level === "FULL" ? "" : "warn"}`}>
+            {MODEL.stepLevels[stepLevel ?? ""] ?? MODEL.levels[level] ?? level}
+          </span>
+        )}
         {(recalls ?? 0) > 0 && <span className="small">{MODEL.recalls(recalls ?? 0)}</span>}
         {priority === "stays" && <span className="small quiet">{MODEL.stays}</span>}
         {priority === "raised" && <span className="small quiet">{MODEL.raised}</span>}
@@ -161,7 +173,7 @@ function EntryRow({ sessionId, options, row, all, messages, isNamed }: EntryRowP
       </p>
       <div className="model-bar" style={bar} />
       <Losses losses={losses} />
-      {seq != null && (
+      {(seq != null || insertedFor !== undefined) && (
         <details onToggle={({ currentTarget }) => setOpen(currentTarget.open)}>
           <summary className="small">
             {evicted === true && !isFold ? MODEL.showBeside : MODEL.show}
@@ -177,7 +189,13 @@ function Losses({ losses }: { losses: readonly LossEntry[] }) {
   return losses.map(({ from, to, reason, restore }, index) => (
     <p key={index} className="model-loss small">
       <strong>{MODEL.became(from, to)}</strong> {visibleText(reason)}{" "}
-      <span className="quiet">{MODEL.wayBack}</span> <code>{visibleText(restore)}</code>
+      {from === "nothing" ? (
+        <span className="quiet">{PAGES.notStored}</span>
+      ) : (
+        <>
+          <span className="quiet">{MODEL.wayBack}</span> <code>{visibleText(restore)}</code>
+        </>
+      )}
     </p>
   ));
 }

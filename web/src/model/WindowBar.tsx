@@ -5,7 +5,7 @@ import { type CSSProperties, useMemo } from "react";
 
 import { MODEL } from "../words/model";
 
-const PARTS = ["system", "people", "assistant", "tools", "images", "pages"] as const;
+const PARTS = ["system", "people", "assistant", "tools", "images", "pages", "folded"] as const;
 type Part = (typeof PARTS)[number];
 
 interface WindowBarProps {
@@ -58,7 +58,8 @@ function partsOf(entries: readonly WorkingSetEntry[]): readonly (readonly [Part,
   return [...counts].filter(([, count]) => count > 0);
 }
 
-function partOf({ role, pageId }: WorkingSetEntry): Part {
+function partOf({ role, pageId, stepLevel }: WorkingSetEntry): Part {
+  if (stepLevel === "folded") return "folded";
   if (pageId != null) return "pages";
   if (role === "system" || role === "assistant") return role;
   return role === "tool" ? "tools" : "people";

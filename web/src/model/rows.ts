@@ -11,6 +11,8 @@ export interface ModelRow {
   readonly losses: readonly LossEntry[];
   /** How it was cut: the name of its step level, `changed` if its target, an option or a repair did it. */
   readonly cut?: string | undefined;
+  /** Only of a call or a result that is not stored, and has no number: the entry that it was inserted for. */
+  readonly insertedFor?: number | undefined;
 }
 
 export interface ModelRows {
@@ -21,9 +23,12 @@ export interface ModelRows {
 
 /** An entry may be several turns; what it lost stands beside the one that is about it. */
 export function rowsOf(
-  entries: readonly WorkingSetEntry[],
+  listed: readonly WorkingSetEntry[],
   loss: readonly LossEntry[],
 ): ModelRows {
+  const inserted = insertionsIn(listed, loss);
+  const entries = listed.map((entry, index) => (inserted.has(index) ? { ...entry, seq: null } : entry));
+  const insertions = new Map([...inserted].map(([index, each]) => [each, index]));
   const holders = new Map<number, number>();
   let most = 1;
   entries.forEach(({ seq, role, tokens }, index) => {
@@ -38,16 +43,43 @@ export function rowsOf(
   for (const each of loss) {
     // One that stands for a run is about the last entry in it.
     const seq = each.seq ?? each.toSeq;
-    const index = seq == null ? undefined : holders.get(seq);
+    const index = insertions.get(each) ?? (seq == null ? undefined : holders.get(seq));
     if (index === undefined) elsewhere.push(each);
     else if (losses.get(index)?.push(each) === undefined) losses.set(index, [each]);
   }
   const rows = entries.map((entry, index) => {
     const own = losses.get(index) ?? [];
     const cut = entry.stepLevel ?? (own.length > 0 ? "changed" : undefined);
-    return { entry, share: entry.tokens / most, losses: own, cut };
+    const insertedFor = inserted.get(index)?.seq ?? undefined;
+    return { entry, share: entry.tokens / most, losses: own, cut, insertedFor };
   });
   return { rows, elsewhere };
+}
+
+/**
+ * What a repair has inserted, by its index. In a working set, an inserted call has the number of its
+ * result, and an inserted result that of the turn behind it. Where a stored result has that number too,
+ * the two cannot be told apart, and neither is taken to be inserted.
+ */
+function insertionsIn(
+  entries: readonly WorkingSetEntry[],
+  loss: readonly LossEntry[],
+): ReadonlyMap<number, LossEntry> {
+  const found = new Map<number, LossEntry>();
+  const added = loss.filter(({ from, seq }) => from === "nothing" && seq != null);
+  for (const each of added) {
+    const call = entries.findLastIndex(({ seq, role }) => seq === each.seq && role === "assistant");
+    if (call >= 0 && each.to === "call") found.set(call, each);
+    if (call < 0 || each.to !== "answer" || found.has(call + 1)) continue;
+    const end = entries.findIndex(({ role }, index) => index > call && role !== "tool");
+    const behind = entries[end]?.seq;
+    const same = added.filter(({ seq, to }) => seq === each.seq && to === "answer");
+    const results = entries.flatMap(({ seq }, index) =>
+      index > call && index < end && seq != null && seq === behind ? [index] : [],
+    );
+    if (results.length === same.length) results.forEach((index, place) => found.set(index, same[place] ?? each));
+  }
+  return found;
 }
 
 /** The first and the last `seq` of entries that were folded as one, or twice that of one entry. */
@@ -57,14 +89,15 @@ export type EntryRange = readonly [number, number];
 export function cutsOf(rows: readonly ModelRow[]): readonly (readonly [string, readonly EntryRange[]])[] {
   const cuts = new Map<number, number>();
   const ends = new Map<number, number>();
-  for (const { entry, cut } of rows) {
-    if (entry.seq == null || cut === undefined) continue;
-    const first = entry.fromSeq ?? entry.seq;
+  for (const { entry, cut, insertedFor } of rows) {
+    const last = entry.seq ?? insertedFor;
+    if (last === undefined || cut === undefined) continue;
+    const first = entry.fromSeq ?? last;
     const strength = CUTS.indexOf(cut);
     // An entry that is several turns has the strongest of its cuts.
     if (strength >= (cuts.get(first) ?? CUTS.length)) continue;
     cuts.set(first, strength);
-    ends.set(first, entry.seq);
+    ends.set(first, last);
   }
   return CUTS.map((cut, strength) => {
     const firsts = [...cuts].filter(([, each]) => each === strength).map(([first]) => first);

@@ -31,7 +31,7 @@ export function LossTable({ loss }: { loss: readonly LossEntry[] }) {
                 {visibleText(entry.reason)} <code className="quiet">{entry.code}</code>
               </td>
               <td>
-                <code>{visibleText(entry.restore)}</code>
+                {entry.from === "nothing" ? PAGES.notStored : <code>{visibleText(entry.restore)}</code>}
               </td>
             </tr>
           ))}

@@ -47,7 +47,7 @@ export function ProviderPreview({ page, level }: Props) {
         <>
           <p className="quiet small" role="status">
             {rendering.data.record.profile}
-            {PAGES.andTokens(rendering.data.record.tokensEst)}
+            {PAGES.andTokensSent(rendering.data.record.tokensEst)}
             {media === "reference" && PAGES.large}
           </p>
           <div className="preview-sides">

@@ -51,7 +51,9 @@ export function SessionRow({ session, isTicked = false, onTick }: SessionRowProp
             <span className="bad-text">{SESSIONS.failures(counts.failures)}</span>
           )}
           <span>{SESSIONS.entries(entriesOf(session))}</span>
-          {isByTokens && <span>{SESSIONS.tokens(numberText(session.tokensEst))}</span>}
+          {isByTokens && (
+            <span title={SESSIONS.tokensHint}>{SESSIONS.tokens(numberText(session.tokensEst))}</span>
+          )}
           {lasted >= 1_000 && <span>{SESSIONS.lasted(spanText(lasted))}</span>}
           {counts.images > 0 && <span>{SESSIONS.images(counts.images)}</span>}
           {counts.pages > 0 && <span>{SESSIONS.pages(counts.pages)}</span>}

@@ -4,14 +4,14 @@
  */
 import type { OutlineEntry } from "@pagefault/client";
 import { counted, numberText, visibleName } from "@pagefault/react";
-import { type CSSProperties, useContext, useMemo } from "react";
-import { Link } from "react-router";
+import { type CSSProperties, useContext, useMemo, useState } from "react";
+import { Link, useNavigate } from "react-router";
 
 import { FILMSTRIP, LINE, STRIP } from "../words/timeline";
 import { type Filter, toolsIn } from "./finding/filter";
 import { PlaceSlider, rectangles } from "./PlaceSlider";
 import type { Row } from "./rows";
-import { SessionContext, modelPath } from "./sessionContext";
+import { SessionContext, modelPath, modelPathAt } from "./sessionContext";
 import { type TimeLine, indexAt, indexAtShare, timeLineOf } from "./spans";
 import { type ToolColours, colourValue } from "./toolColours";
 
@@ -22,6 +22,8 @@ interface StripProps {
   /** All rows. */
   readonly all: readonly Row[];
   readonly current: number;
+  /** The highest number of the session. */
+  readonly newest: number;
   readonly goTo: (seq: number) => void;
   readonly colours: ToolColours;
   /** Those that a model no longer has in full. */
@@ -96,13 +98,16 @@ export function Strip(props: StripProps) {
           </button>
         )}
         {evicted.size > 0 && (
-          <Link
-            className="chip evicted-chip"
-            title={STRIP.evictedHint}
-            to={{ pathname: modelPath(sessionId), search: "?evicted=1" }}
-          >
-            {STRIP.evicted(evicted.size)}
-          </Link>
+          <>
+            <Link
+              className="chip evicted-chip"
+              title={STRIP.evictedHint}
+              to={{ pathname: modelPath(sessionId), search: "?evicted=1" }}
+            >
+              {STRIP.evicted(evicted.size)}
+            </Link>
+            <UnseenAt {...{ sessionId, current }} newest={props.newest} />
+          </>
         )}
         <button
           type="button"
@@ -113,6 +118,42 @@ export function Strip(props: StripProps) {
         </button>
       </div>
     </div>
+  );
+}
+
+interface UnseenAtProps {
+  readonly sessionId: string;
+  readonly current: number;
+  readonly newest: number;
+}
+
+/** Leads to what a model no longer saw at an entry: at the one that is read, if no other is named. */
+function UnseenAt({ sessionId, current, newest }: UnseenAtProps) {
+  const navigate = useNavigate();
+  const [typed, setTyped] = useState("");
+  return (
+    <form
+      className="unseen-at"
+      onSubmit={(event) => {
+        event.preventDefault();
+        void navigate(modelPathAt(sessionId, typed === "" ? current : Number(typed)));
+      }}
+    >
+      <label>
+        {STRIP.unseenAt}
+        <input
+          type="number"
+          min={1}
+          max={newest}
+          placeholder={`${current}`}
+          value={typed}
+          onChange={({ target }) => setTyped(target.value)}
+        />
+      </label>
+      <button type="submit" className="button" aria-label={STRIP.showUnseen} title={STRIP.showUnseen}>
+        <span aria-hidden="true">→</span>
+      </button>
+    </form>
   );
 }
 

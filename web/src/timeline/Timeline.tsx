@@ -112,6 +112,7 @@ export function Timeline({ sessionId, session, rows: all, place, evicted }: Time
           <Strip
             {...{ rows, all, current, colours, evicted, filter, setFilter }}
             entries={shown}
+            newest={outline.at(-1)?.seq ?? current}
             goTo={list.goTo}
             {...{ isLines, setLines, isFilmShown, setFilmShown }}
           />

@@ -14,7 +14,7 @@ export const COMPARE = {
     calls: "Calls",
     failures: "Failures",
     images: "Images",
-    tokens: "Tokens, about",
+    tokens: "Tokens stored, about",
     bytes: "Bytes of entries",
     lasted: "From first to last",
   },

@@ -20,7 +20,7 @@ export const DOCTOR = {
   healthy: "Nothing is wrong with it.",
   findings: (count: number) => `${counted(count, "finding")}`,
   summary: (dialect: string, profile: string, tokens: string) =>
-    `Read as ${dialect}, for ${profile}; healed, it is about ${tokens} tokens as that model counts them, with images.`,
+    `Read as ${dialect}, for ${profile}; healed, with nothing evicted, it is about ${tokens} tokens as that model counts them, with images.`,
   noDialect: "words alone",
   download: "Download the healed history",
   messages: "The history, with what is wrong",

@@ -25,8 +25,9 @@ export const MODEL = {
     tools: "Tools",
     images: "Images, recordings",
     pages: "Pages",
+    folded: "Folded steps",
   },
-  part: (name: string, tokens: string) => `${name}: ${tokens} tokens`,
+  part: (name: string, tokens: string) => `${name}: ${tokens} tokens sent`,
   free: (tokens: string) => `${tokens} free`,
   at: "As of entry",
   atNewest: "the newest",
@@ -66,7 +67,7 @@ export const MODEL = {
     `≈ ${tokens} tokens sent in ${counted(messages, "message")}, with images and instructions`,
   entries: "Entries, as the model has them",
   entriesOf: (target: string) => `Entries, as ${target} has them`,
-  tokens: (count: string) => `${count} tokens`,
+  tokens: (count: string) => `${count} tokens sent`,
   frontierHere: "The eviction mark: nothing below it was evicted",
   levels: { FULL: "full", REDUCED: "reduced", ABSTRACT: "abstract", REFERENCE: "one line" } as Readonly<
     Record<string, string>
@@ -79,6 +80,8 @@ export const MODEL = {
     folded: "folded",
   } as Readonly<Record<string, string>>,
   folded: (count: number) => `one line for ${counted(count, "entry", "entries")}`,
+  inserted: "inserted",
+  insertedFor: "for",
   upTo: "to",
   recalls: (count: number) => `recalled ${counted(count, "time")}`,
   stays: "never evicted",

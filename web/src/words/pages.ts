@@ -41,6 +41,7 @@ export const PAGES = {
   },
   andTokens: (count: number) => `, about ${counted(count, "token")}`,
   tokens: (count: number) => counted(count, "token"),
+  andTokensSent: (count: number) => `, about ${counted(count, "token")} sent`,
   aboutCount: (count: string) => `about ${count}`,
   characters: (count: number) => counted(count, "character"),
   times: (count: number) => counted(count, "time"),
@@ -71,7 +72,7 @@ export const PAGES = {
     duration: "Duration",
     schema: "Schema",
     size: "Size",
-    tokens: "Tokens",
+    tokens: "Tokens stored",
     shownAt: "Shown at",
     importance: "Importance",
     written: "Written",
@@ -96,4 +97,5 @@ export const PAGES = {
   became: "Became",
   why: "Why",
   toGetIt: "To get it",
+  notStored: "Added, and not stored: it cannot be restored.",
 };

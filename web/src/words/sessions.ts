@@ -27,7 +27,9 @@ export const SESSIONS = {
   pin: (name: string) => `Pin ${name}`,
   pinHint: "Pin: list it first",
   unpinHint: "Pinned; press to unpin",
-  tokens: (count: string) => `≈ ${count} tokens`,
+  tokens: (count: string) => `≈ ${count} tokens of records`,
+  tokensHint:
+    "A quarter of the bytes of its records, with their JSON, and its images by their sizes. The session counts its texts without JSON.",
   tagged: (tag: string) => `Sessions tagged ${tag}`,
   clearTag: (tag: string) => `Tagged ${tag}: show others too`,
   noneFiltered: "No session is in all of these filters.",

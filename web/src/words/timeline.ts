@@ -33,7 +33,8 @@ export const HEADER = {
   lasted: (time: string) => `took ${time}`,
   entries: (count: number) => counted(count, "entry", "entries"),
   tokens: (count: string) => `≈ ${count} tokens stored`,
-  tokensHint: "All entries, estimated by lengths. What the model gets counts those that are sent, by that model's rules.",
+  tokensHint:
+    "All entries, estimated by the lengths of their texts and the sizes of their images, for no model. What the model gets counts those that are sent, by that model's rules.",
   failures: (count: number) => counted(count, "error"),
   toolsUsed: (count: number) => counted(count, "tool"),
   showFailures: "Show the errors alone",
@@ -46,6 +47,8 @@ export const STRIP = {
   otherTool: "other tool",
   evicted: (count: number) => `${numberText(count)} evicted`,
   evictedHint: "Entries that the model no longer gets in full (amber)",
+  unseenAt: "No longer seen at #",
+  showUnseen: "Show what was no longer seen",
 };
 
 export const FILMSTRIP = {
@@ -93,6 +96,7 @@ export const LINE = {
   reason: (demands: string, fix: string) => `${demands} Fix: ${fix}.`,
   images: (count: number) => counted(count, "image"),
   tokens: (count: string) => `${count} tok`,
+  tokensHint: "Tokens stored: estimated by the lengths of its texts and the sizes of its images, for no model.",
   lines: "As lines",
   cards: "As cards",
 };
@@ -106,8 +110,8 @@ export const STEP = {
   noArguments: "no arguments",
   result: "Result",
   structured: "Structured content",
-  tokens: (count: string) => `≈ ${count} tokens`,
-  tokensOfText: (count: string) => `≈ ${count} tokens of text`,
+  tokens: (count: string) => `≈ ${count} tokens stored`,
+  tokensOfText: (count: string) => `≈ ${count} tokens of text stored`,
   took: (time: string) => `answered after ${time}`,
   kept: (count: number, size: string) => `${counted(count, "file")} kept, ${size}`,
   whatModelGets: "What the model gets",

@@ -11,7 +11,7 @@ import { CopyButton } from "../../reading/CopyButton";
 import { HeadingLevel } from "../../reading/headingLevel";
 import { TextContext, fileIn } from "../../reading/textContext";
 import { momentText, numberText, spanText } from "../../shared/formats";
-import { ENTRY, STEP } from "../../words/timeline";
+import { ENTRY, LINE, STEP } from "../../words/timeline";
 import { textOfEntry } from "../entryText";
 import { isToolResult } from "../history";
 import type { ShownCall } from "../messageBlocks";
@@ -146,8 +146,8 @@ function Facts({ result, body, calledAt }: FactsProps) {
         </span>
       )}
       {/* What a recording or a document costs differs by model, and is not in the figure. */}
-      {!hasOther && <span>{STEP.tokens(numberText(result.tokensEst))}</span>}
-      {hasOther && result.tokensEst > 0 && <span>{STEP.tokensOfText(numberText(result.tokensEst))}</span>}
+      {!hasOther && <span title={LINE.tokensHint}>{STEP.tokens(numberText(result.tokensEst))}</span>}
+      {hasOther && result.tokensEst > 0 && <span title={LINE.tokensHint}>{STEP.tokensOfText(numberText(result.tokensEst))}</span>}
       {kept.length > 0 && <span>{STEP.kept(kept.length, fileSize(size))}</span>}
     </>
   );

@@ -199,7 +199,7 @@ function Line(props: LineProps) {
 }
 
 function Tokens({ entry }: { entry: OutlineEntry }) {
-  return <span className="line-tokens">{LINE.tokens(numberText(entry.tokensEst))}</span>;
+  return <span className="line-tokens" title={LINE.tokensHint}>{LINE.tokens(numberText(entry.tokensEst))}</span>;
 }
 
 const MOST_THUMBNAILS = 3;

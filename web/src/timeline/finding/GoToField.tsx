@@ -74,7 +74,7 @@ export function placeIn(text: string, where: Where): number | undefined {
 
 /** The entry of a number, or, where the filter hides it, the next that is shown. */
 function shownSeq(number: number, { entries, newest, lower }: Where): number | undefined {
-  if (number > newest) return undefined;
+  if (number < 1 || number > newest) return undefined;
   // What is not there yet is waited for.
   if (number <= lower) return number;
   return (entries.find(({ seq }) => seq >= number) ?? entries.at(-1))?.seq;

@@ -41,7 +41,7 @@ export function SessionSearch({ find, field, seqOf, isShown, goTo }: SessionSear
   const place = seqOf(typed.trim());
   const options: readonly Option[] = [
     ...(place === undefined ? [] : [{ kind: "place" as const, seq: place }]),
-    ...(place === undefined || place < 1 || !hasEvictions ? [] : [{ kind: "model" as const, seq: place }]),
+    ...(place === undefined || !hasEvictions ? [] : [{ kind: "model" as const, seq: place }]),
     ...hits.map((hit) => ({ kind: "hit" as const, hit })),
   ];
   const isShownNow = isOpen && typed !== "";
