@@ -152,12 +152,12 @@ def test_dump_of_another_runtimes_page_is_taken_as_it_is(client: httpx.Client) -
     answer = client.post(ROUTE, json=DUMP)
     assert answer.status_code == 201, answer.text
     page = answer.json()
-    passed_over = {
+    ignored = {
         *("represents", "parent_page_id", "representation_level", "representations"),
         *("storage_tier", "artifact_id", "dirty"),
         *("size_bytes", "size_tokens", "created_at", "last_accessed", "access_count"),
     }
-    kept = {name: value for name, value in DUMP.items() if name not in passed_over}
+    kept = {name: value for name, value in DUMP.items() if name not in ignored}
     assert {name: page[name] for name in kept} == {**kept, "provenance": ["msg_1", "msg_2"]}
     assert page["access_count"] == 0
     again = client.put(f"{ROUTE}/{DUMP['page_id']}", json=DUMP)

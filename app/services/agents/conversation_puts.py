@@ -215,7 +215,7 @@ class ConversationPuts:
             last_seq=receipt.last_seq,
             session_id=target_id if target_id != session_id else None,
             system_changed=receipt.system_changed,
-            passed_over=put.sent.passed_over,
+            passed_over=put.sent.skipped_count,
             warnings=tuple(reader.warnings),
         )
 

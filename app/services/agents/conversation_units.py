@@ -85,7 +85,7 @@ class SentConversation:
     """True if the messages follow the stored messages, instead of repeating them."""
     end: str
     """The JSON pointer that a message after the last one would have."""
-    passed_over: int = 0
+    skipped_count: int = 0
     """The number of elements that are not messages, and are not stored."""
 
 
@@ -117,7 +117,7 @@ def read_sent(value: JsonValue) -> SentConversation:
     parent, _, index = last.rpartition("/")
     end = f"{parent}/{int(index) + 1}" if index.isdigit() else last
     return SentConversation(
-        messages, reading.dialect, prompt, reading.continues, end, reading.passed_over
+        messages, reading.dialect, prompt, reading.continues, end, reading.skipped_count
     )
 
 

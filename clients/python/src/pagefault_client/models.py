@@ -522,7 +522,7 @@ class ForkSource(TypedDict):
 
 
 class Frontier(TypedDict):
-    """The entries of a history that are rendered at a smaller level."""
+    """The entries of a history that are rendered in a smaller form."""
 
     toolMedia: NotRequired[int]
     saidMedia: NotRequired[int]
@@ -538,7 +538,7 @@ class Frontier(TypedDict):
 
 
 class FrontierDraft(TypedDict):
-    """The entries of a history that are rendered at a smaller level."""
+    """The entries of a history that are rendered in a smaller form."""
 
     toolMedia: NotRequired[int]
     saidMedia: NotRequired[int]

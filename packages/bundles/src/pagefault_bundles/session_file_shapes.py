@@ -98,7 +98,7 @@ def encode_session_file(  # noqa: PLR0913 - one for each part of the response
     session_id: str | None = None,
     dialect: str | None = None,
     pointers: Sequence[str] = (),
-    passed_over: int = 0,
+    skipped_count: int = 0,
     warnings: Sequence[BodyWarning] = (),
 ) -> bytes:
     """Return the JSON of a `SessionFile`; blocks.
@@ -111,7 +111,7 @@ def encode_session_file(  # noqa: PLR0913 - one for each part of the response
         session_id: The id in a bundle.
         dialect: The dialect of a conversation.
         pointers: The JSON pointers to the messages of the entries in the file.
-        passed_over: The number of elements that are not messages.
+        skipped_count: The number of items that are not messages.
         warnings: Parts of the file that were changed or dropped.
     """
     loaded = LoadedSession(session_id or "", entries, resources, {}, TurnCache(max_bytes=0))
@@ -127,6 +127,6 @@ def encode_session_file(  # noqa: PLR0913 - one for each part of the response
         pointers=tuple(pointers),
         resources=tuple(Raw(encode_resource(each)) for each in resources.values()),
         blobs={f"sha-256:{digest}": data for digest, data in blobs.items()},
-        passed_over=passed_over,
+        passed_over=skipped_count,
         warnings=tuple(warnings),
     ).encode()

@@ -329,7 +329,7 @@ def _encode_conversation(
         {digest: data for digest, data in blobs.items() if digest in digests},
         dialect=conversation.sent.dialect,
         pointers=[message.pointer for message in conversation.sent.messages],
-        passed_over=conversation.sent.passed_over,
+        skipped_count=conversation.sent.skipped_count,
         warnings=conversation.warnings,
     )
 

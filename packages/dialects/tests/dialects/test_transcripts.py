@@ -95,7 +95,7 @@ def test_compaction_replaces_the_messages_before_it() -> None:
 )
 def test_other_events_are_counted(body: list[Json], count: int) -> None:
     read = read_conversation(body)
-    assert read.passed_over == count
+    assert read.skipped_count == count
 
 
 def test_texts_of_a_transcript_have_the_dialect_of_its_messages() -> None:
@@ -141,7 +141,7 @@ def test_events_of_ag_ui_are_joined_to_messages() -> None:
         ("/1", {"id": "m", "role": "assistant", "content": "I look.", "toolCalls": [call]}),
         ("/7", events[7]),
     ]
-    assert read_conversation(events).passed_over == 2
+    assert read_conversation(events).skipped_count == 2
     question = {"id": "a", "role": "user", "content": "look"}
     snapshot = {"type": "MESSAGES_SNAPSHOT", "messages": [question]}
     assert read_messages([*events, snapshot]) == [("/9/messages/0", question)]
@@ -262,7 +262,7 @@ def test_system_members_of_a_request_are_the_instructions() -> None:
 @pytest.mark.parametrize("next_one", [ASKED["message"], {"type": "message", **SEEN["message"]}])
 def test_message_of_another_dialect_in_a_history_is_read(first: Json, next_one: Json) -> None:
     read = read_conversation([first, next_one])
-    assert (len(read.entries), read.passed_over) == (2, 0)
+    assert (len(read.entries), read.skipped_count) == (2, 0)
     assert read.entries[1][:2] == ("/1", next_one)
 
 

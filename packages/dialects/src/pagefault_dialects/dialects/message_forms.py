@@ -107,8 +107,7 @@ class ConversationForm:
     is_response: bool = False
     """True if the messages continue a conversation, and are not the whole of it."""
     is_skipped: Callable[[JsonObject], bool] | None = None
-    """Returns whether an item of the list is no message. `ConversationReading.passed_over` has the
-    number of such items."""
+    """Returns whether an item of the list is not a message. Such items are skipped."""
     prompt: Callable[[JsonValue], JsonObject] | None = None
     """Returns the system prompt, the tools and the model under names that members of requests have.
     Needed if the body has them in other places or under other names."""

@@ -49,8 +49,8 @@ class ConversationReading:
     """True if the messages follow those of an earlier request, and are not the whole conversation.
     True for a response, a single message, and a request that refers to a conversation at the
     provider."""
-    passed_over: int = 0
-    """The number of elements of the list that are no messages, such as reports and states."""
+    skipped_count: int = 0
+    """The number of items of the list that are not messages, such as reports and states."""
 
 
 def read_conversation(value: JsonValue) -> ConversationReading:
@@ -71,16 +71,16 @@ def read_conversation(value: JsonValue) -> ConversationReading:
     request = merge_config(value) if isinstance(value, dict) and not is_response else {}
     continues = is_response or any(request.get(name) for name in _CONTINUATION_NAMES)
     prompt = {name: request[name] for name in _PROMPT_NAMES if request.get(name) is not None}
-    passed_over = 0
+    skipped_count = 0
     message_dialect = dialect
     if form is not None:
         message_dialect = form.message_dialect or dialect
         prompt |= form.prompt(body) if form.prompt is not None else {}
-        passed_over = _count_passed_over(body, form)
+        skipped_count = _count_skipped(body, form)
     entries_in_dialect = tuple(
         entry._replace(reading=_set_dialect(entry.reading, message_dialect)) for entry in entries
     )
-    return ConversationReading(entries_in_dialect, dialect, prompt, continues, passed_over)
+    return ConversationReading(entries_in_dialect, dialect, prompt, continues, skipped_count)
 
 
 def _read_entries(
@@ -113,8 +113,8 @@ def _read_entries(
     return entries
 
 
-def _count_passed_over(body: JsonValue, form: ConversationForm) -> int:
-    """Return the number of elements of a list that are no messages in the form of the list."""
+def _count_skipped(body: JsonValue, form: ConversationForm) -> int:
+    """Return the number of items of a list that are not messages in the form of the list."""
     if form.is_skipped is None or not isinstance(body, list):
         return 0
     return sum(isinstance(item, dict) and form.is_skipped(item) for item in body)

@@ -13,31 +13,34 @@ MAX_ORPHANS = 10_000
 
 
 class Frontier(WireModel):
-    """The entries of a history that are rendered at a smaller level.
+    """The entries of a history that are rendered in a smaller form.
 
-    Each number is the last `seq` that one kind of eviction has reached, and never decreases.
-    `orphans` are answers without a recorded call, which were rendered behind a synthetic one; the
-    call is kept so that the rendered prefix stays the same.
+    Each number is the `seq` of the last entry that one kind of eviction has reached, and never
+    decreases. The names with `tool` are of tool results; those with `said` are of *messages between
+    steps*: messages of any author without calls. `orphans` are results without a recorded call,
+    before which a call was added; it is kept so that the rendered prefix stays the same.
 
     Source: design document `context.md`, "A prefix that stays".
     """
 
-    tool_media: Annotated[JsonCount, Field(description="Media in results of tools.")] = 0
-    said_media: Annotated[JsonCount, Field(description="Media in what people said.")] = 0
-    tool_texts: Annotated[JsonCount, Field(description="Long texts in results of tools.")] = 0
-    tool_results: Annotated[JsonCount, Field(description="Results of tools, whole.")] = 0
-    recalled: Annotated[JsonCount, Field(description="What was recalled again and again.")] = 0
-    said_texts: Annotated[JsonCount, Field(description="Long texts in what people said.")] = 0
+    tool_media: Annotated[JsonCount, Field(description="Media in tool results.")] = 0
+    said_media: Annotated[JsonCount, Field(description="Media in messages between steps.")] = 0
+    tool_texts: Annotated[JsonCount, Field(description="Long texts in tool results.")] = 0
+    tool_results: Annotated[JsonCount, Field(description="Whole tool results.")] = 0
+    recalled: Annotated[JsonCount, Field(description="Results that were recalled often.")] = 0
+    said_texts: Annotated[JsonCount, Field(description="Long texts in messages between steps.")] = 0
     arguments: Annotated[JsonCount, Field(description="Long strings in arguments of calls.")] = 0
     folded: Annotated[
-        JsonCount, Field(description="Steps, of which a line is left for each run.")
+        JsonCount, Field(description="Steps, of which each run becomes one line.")
     ] = 0
-    said_folded: Annotated[JsonCount, Field(description="Messages, folded as steps are.")] = 0
+    said_folded: Annotated[
+        JsonCount, Field(description="Messages between steps, folded as steps are.")
+    ] = 0
     floor: Annotated[
-        JsonCount, Field(description="What is shortened last, as it is never left out.")
+        JsonCount, Field(description="Turns that are never left out, and are shortened last.")
     ] = 0
     orphans: Annotated[tuple[JsonCount, ...], Field(max_length=MAX_ORPHANS)] = ()
-    """The `seq` of answers that keep their synthetic call."""
+    """The `seq` of the results that keep an added call."""
 
     def with_orphans(self, orphans: Sequence[int]) -> "Frontier":
         """Return the frontier with these orphans, limited to the newest `MAX_ORPHANS`."""
