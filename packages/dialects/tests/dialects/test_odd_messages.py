@@ -34,6 +34,19 @@ def test_member_of_an_unexpected_type_is_read_or_refused(data: st.DataObject) ->
         turns_of([entry for _, _, entry in read_conversation(value).entries])
 
 
+@pytest.mark.parametrize("odd", [[], {}])
+def test_array_or_object_in_place_of_a_name_is_read_or_refused(odd: Json) -> None:
+    """The type of an event of AG-UI, and the id of a call of the Agent Framework."""
+    call = {"type": "function_call", "name": "look", "call_id": odd}
+    request = {"type": "function_approval_request", "function_call": call}
+    for history in (
+        [{"type": "RUN_STARTED", "threadId": "t", "runId": "r"}, {"type": odd}],
+        [{"role": "assistant", "contents": [call, request]}],
+    ):
+        with suppress(InvalidPayloadError):
+            turns_of([entry for _, _, entry in read_conversation(history).entries])
+
+
 def _members(value: Json) -> Iterator[tuple[Json, Json]]:
     keys = (
         value if isinstance(value, dict) else range(len(value)) if isinstance(value, list) else ()

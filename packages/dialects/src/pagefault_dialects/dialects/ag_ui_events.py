@@ -6,7 +6,7 @@ A message or a call is streamed in pieces: events for its start, its content and
 from collections.abc import Iterator
 
 from pagefault_dialects.dialects.shapes import is_object
-from pagefault_dialects.json.values import JsonObject, JsonValue
+from pagefault_dialects.json.values import JsonObject, JsonValue, text_member
 
 # The roles of streamed messages, by the prefix of the types of their events.
 _ROLES = {
@@ -39,7 +39,7 @@ EVENTS = frozenset({*_PIECES, *_OTHER_EVENTS, _RESULT, _SNAPSHOT, _RUN})
 
 def is_outside_conversation(event: JsonObject) -> bool:
     """Return whether an event has no content of the conversation."""
-    kind = event.get("type")
+    kind = text_member(event, "type")
     return kind in _OTHER_EVENTS or (kind == _RUN and not is_object(event.get("input")))
 
 
@@ -76,7 +76,7 @@ class _Stream:
 
     def add(self, event: JsonValue, pointer: str) -> None:
         """Add an event at a pointer."""
-        kind = event.get("type") if isinstance(event, dict) else None
+        kind = text_member(event, "type")
         if kind in _OTHER_EVENTS:
             return
         if kind == _RUN:

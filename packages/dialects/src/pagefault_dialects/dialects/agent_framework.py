@@ -25,7 +25,7 @@ from pagefault_dialects.dialects.shapes import (
     shape,
 )
 from pagefault_dialects.dialects.tool_output import BlockForm, Content
-from pagefault_dialects.json.values import JsonObject, JsonValue
+from pagefault_dialects.json.values import JsonObject, JsonValue, text_member
 
 
 def _choose_contents(members: Members) -> Iterable[Content]:
@@ -66,7 +66,9 @@ def _find_role(value: JsonObject) -> JsonValue:
 def _read_message(value: JsonObject, pointer: str, reader: InnerReader) -> Iterator[ForeignMessage]:
     contents = value["contents"]
     call_ids = {
-        content.get("call_id") for content in contents if content.get("type") == "function_call"
+        text_member(content, "call_id")
+        for content in contents
+        if content.get("type") == "function_call"
     }
     blocks = [
         (f"/contents/{index}", block)
@@ -77,10 +79,10 @@ def _read_message(value: JsonObject, pointer: str, reader: InnerReader) -> Itera
     yield compose_message(_find_role(value), blocks, pointer)
 
 
-def _requests_included_call(part: JsonObject, call_ids: Container[JsonValue]) -> bool:
+def _requests_included_call(part: JsonObject, call_ids: Container[str]) -> bool:
     """Return whether a part requests the approval of a call that is in the same message."""
     is_request = part.get("type") == "function_approval_request"
-    return is_request and _find_call(part).get("call_id") in call_ids
+    return is_request and text_member(_find_call(part), "call_id") in call_ids
 
 
 def _find_call(part: JsonObject) -> JsonObject:
