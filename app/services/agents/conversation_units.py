@@ -6,13 +6,13 @@ all messages again. So units are cached, and each step only reads new entries an
 """
 
 import hashlib
-from collections import OrderedDict
 from collections.abc import AsyncIterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property, partial
 from threading import Lock
 
 import anyio.to_thread
+from cachetools import LRUCache
 
 from app.models.message import StoredEntry, StoredHistoryMessage, StoredMessage
 from app.services.calls.stored_message_turns import read_message_turns
@@ -129,7 +129,7 @@ class SentUnits:
     """
 
     def __init__(self) -> None:
-        self._cache: OrderedDict[bytes, Sequence[Unit]] = OrderedDict()
+        self._cache = LRUCache[bytes, Sequence[Unit]](_MAX_CACHED_MESSAGES)
         self._lock = Lock()
 
     def find_media_strings(self, conversation: SentConversation) -> Sequence[MovableString]:
@@ -165,17 +165,12 @@ class SentUnits:
         if len(units) <= _MAX_CACHED_UNITS and not message.parsed.media_strings:
             with self._lock:
                 self._cache[message.digest] = units
-                if len(self._cache) > _MAX_CACHED_MESSAGES:
-                    self._cache.popitem(last=False)
         return units
 
     def _find(self, digest: bytes) -> Sequence[Unit] | None:
         """Return the cached units of a message, by the digest of its JSON."""
         with self._lock:
-            units = self._cache.get(digest)
-            if units is not None:
-                self._cache.move_to_end(digest)
-        return units
+            return self._cache.get(digest)
 
 
 def make_units(reading: EntryReading, media: StreamedMedia) -> list[Unit]:
@@ -252,6 +247,8 @@ _QUERY_ENTRIES = 200
 _QUICK_ENTRIES = 8
 MAX_UNITS = 100_000
 """The maximum number of units of stored conversations in the cache, each of about 200 bytes."""
+# The memory that a conversation takes besides its units, as a number of units.
+_OWN_UNITS = 5
 
 
 @dataclass(frozen=True, slots=True)
@@ -290,8 +287,9 @@ class StoredConversations:
     """Reads stored conversations, and caches them in each process."""
 
     records: Records
-    _cache: OrderedDict[tuple[str, str], StoredConversation] = field(
-        init=False, default_factory=OrderedDict
+    _cache: LRUCache[tuple[str, str], StoredConversation] = field(
+        init=False,
+        default_factory=lambda: LRUCache(MAX_UNITS, lambda stored: len(stored.units) + _OWN_UNITS),
     )
 
     async def load(self, project_id: str, session_id: str) -> StoredConversation:
@@ -324,21 +322,16 @@ class StoredConversations:
         stored = StoredConversation(
             batch.incarnation, batch.last_seq, tuple(units), batch.prompt, exists=True
         )
-        self._add_to_cache(key, stored)
+        if stored.incarnation is not None and len(stored.units) + _OWN_UNITS <= MAX_UNITS:
+            self._cache[key] = stored
+        else:
+            self._cache.pop(key, None)
         return stored
 
     async def _make_units(self, batch: _Batch) -> Sequence[Unit]:
         if len(batch.entries) <= _QUICK_ENTRIES:
             return _make_batch_units(batch)
         return await anyio.to_thread.run_sync(_make_batch_units, batch)
-
-    def _add_to_cache(self, key: tuple[str, str], stored: StoredConversation) -> None:
-        self._cache.pop(key, None)
-        if stored.incarnation is None or len(stored.units) > MAX_UNITS:
-            return
-        self._cache[key] = stored
-        while sum(len(item.units) for item in self._cache.values()) > MAX_UNITS:
-            self._cache.popitem(last=False)
 
 
 def _read_batch(unit: UnitOfWork, session_id: str, after_seq: int) -> _Batch | None:

@@ -1,7 +1,8 @@
 """Keeps results as tools returned them, until the events of the results are sent (debug mode)."""
 
-from collections import OrderedDict
 from collections.abc import Callable
+
+from cachetools import LRUCache
 
 from pagefault_dialects.json.values import JsonValue, json_text
 
@@ -22,7 +23,8 @@ class RawResults:
 
     def __init__(self, *, is_enabled: bool) -> None:
         self._is_enabled = is_enabled
-        self._results: OrderedDict[str, bytes] = OrderedDict()
+        # If a transaction is rolled back, its result is never taken.
+        self._results = LRUCache[str, bytes](_MAX_RAW_RESULTS)
         self.has_listeners: Callable[[str], bool] = lambda _: False
         """Returns True if a project has listeners. `Feeds` sets it."""
 
@@ -45,9 +47,6 @@ class RawResults:
         if not self.is_wanted(project_id, size_bytes=size_bytes):
             return
         self._results[tool_result_id] = json_text(result).encode()
-        # If a transaction is rolled back, its result is never taken.
-        while len(self._results) > _MAX_RAW_RESULTS:
-            self._results.popitem(last=False)
 
     def take(self, tool_result_id: str) -> bytes | None:
         """Return a result as JSON, and remove it; `None` if it is not kept."""

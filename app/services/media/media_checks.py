@@ -8,12 +8,12 @@ so that the media of a conversation are not read for each rendering, and is neve
 new checks also apply to old media.
 """
 
-from collections import OrderedDict
 from functools import partial
 
 import anyio
 import anyio.from_thread
 import anyio.to_thread
+from cachetools import LRUCache
 
 from app.errors import StoreUnavailableError
 from app.stores.blobs.draft_media import DraftMedia
@@ -111,7 +111,7 @@ class MediaChecks:
 
     def __init__(self, blobs: BlobStore) -> None:
         self._blobs = blobs
-        self._cache: OrderedDict[tuple[str, str], Damage | None] = OrderedDict()
+        self._cache = LRUCache[tuple[str, str], Damage | None](_MAX_CACHED)
         self._threads = anyio.CapacityLimiter(_MAX_CONCURRENT)
 
     async def check_medium(self, project_id: str, medium: Medium) -> Damage | None:
@@ -161,7 +161,6 @@ class MediaChecks:
             StoreUnavailableError: The store did not answer, or has lost the bytes.
         """
         if (digest, mime_type) in self._cache:
-            self._cache.move_to_end((digest, mime_type))
             return self._cache[digest, mime_type]
 
         def read_at(start: int, size: int) -> bytes:
@@ -182,5 +181,3 @@ class MediaChecks:
     def remember(self, digest: str, mime_type: str, damage: Damage | None) -> None:
         """Add the result of a check to the cache."""
         self._cache[digest, mime_type] = damage
-        if len(self._cache) > _MAX_CACHED:
-            self._cache.popitem(last=False)

@@ -6,10 +6,11 @@ a hash of the messages, counts for limits. Each process caches the prefixes of t
 has rendered last. Missing prefixes are computed from the history.
 """
 
-from collections import OrderedDict
 from dataclasses import dataclass, field
 from threading import Lock
 from typing import Generic, Protocol, Self, TypeAlias, TypeVar
+
+from cachetools import LRUCache
 
 from pagefault_dialects.model.render_options import Audience, RenderOptions
 from pagefault_dialects.turns.pairing import PairingState
@@ -108,21 +109,21 @@ class _SessionPrefixes(Generic[_Prefix]):
         return (call_count + fact_count) * _FACT_BYTES + len(prefixes) * _PREFIX_BYTES
 
 
-@dataclass(slots=True)
 class PrefixCache(Generic[_Prefix]):
     """A cache of the prefixes of all projects. It evicts the least recently used sessions.
 
     The four longest prefixes of a rendering are kept. The shorter prefixes are, the fewer of them
     are kept. So a request for the last `n` entries of a session reads at most about `2 * n`.
+
+    Args:
+        max_bytes: The approximate limit of memory.
     """
 
-    max_bytes: int = MAX_BYTES
-    """The approximate limit of memory."""
-    _sessions: OrderedDict[SessionKey, _SessionPrefixes[_Prefix]] = field(
-        default_factory=OrderedDict
-    )
-    _size_bytes: int = 0
-    _lock: Lock = field(default_factory=Lock)
+    def __init__(self, max_bytes: int = MAX_BYTES) -> None:
+        self._sessions = LRUCache[SessionKey, _SessionPrefixes[_Prefix]](
+            max_bytes, lambda session: session.size_bytes
+        )
+        self._lock = Lock()
 
     def find(self, key: SessionKey, rendering_key: RenderingKey, *, up_to: int) -> _Prefix | None:
         """Return the longest cached prefix that ends with the entry `up_to` or before it.
@@ -134,33 +135,22 @@ class PrefixCache(Generic[_Prefix]):
         """
         with self._lock:
             session = self._sessions.get(key)
-            if session is None:
-                return None
-            self._sessions.move_to_end(key)
-            prefixes = session.rendered.get(rendering_key, ())
+            prefixes = session.rendered.get(rendering_key, ()) if session else ()
         return next((prefix for prefix in prefixes if prefix.seq <= up_to), None)
 
     def put(self, key: SessionKey, rendering_key: RenderingKey, prefix: _Prefix) -> None:
         """Add a prefix, and evict sessions until the cache is within its limit."""
         with self._lock:
-            session = self._remove(key) or _SessionPrefixes[_Prefix]()
+            session = self._sessions.pop(key, None) or _SessionPrefixes[_Prefix]()
             session.put(rendering_key, prefix)
-            if session.size_bytes > self.max_bytes:
+            if session.size_bytes > self._sessions.maxsize:
                 # The prefixes of this session alone exceed the limit. Keep only the new prefix.
                 session = _SessionPrefixes[_Prefix]()
                 session.put(rendering_key, prefix)
-            self._sessions[key] = session
-            self._size_bytes += session.size_bytes
-            while self._size_bytes > self.max_bytes:
-                self._remove(next(iter(self._sessions)))
+            if session.size_bytes <= self._sessions.maxsize:
+                self._sessions[key] = session
 
     def remove(self, key: SessionKey) -> None:
         """Remove all prefixes of a session."""
         with self._lock:
-            self._remove(key)
-
-    def _remove(self, key: SessionKey) -> _SessionPrefixes[_Prefix] | None:
-        """Remove and return the prefixes of a session, if there are any."""
-        session = self._sessions.pop(key, None)
-        self._size_bytes -= session.size_bytes if session else 0
-        return session
+            self._sessions.pop(key, None)

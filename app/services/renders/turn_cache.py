@@ -8,11 +8,12 @@ deleted, and another session imported with the same ids. So cached turns are onl
 with equal bytes and equal resources.
 """
 
-from collections import OrderedDict
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from threading import Lock
 from typing import TypeAlias
+
+from cachetools import LRUCache
 
 from app.models.message import StoredHistoryMessage, StoredMessage
 from app.services.calls.stored_message_turns import find_moved_media_ids
@@ -53,6 +54,22 @@ class _CachedTurns:
         return _size_bytes(self.entry) * _MEMORY_PER_BYTE + _OBJECT_BYTES
 
 
+class _CachedEntries(LRUCache[str, _CachedTurns]):
+    """Cached entries by their ids, with an index by their positions.
+
+    Args:
+        max_bytes: The approximate limit of memory.
+    """
+
+    def __init__(self, max_bytes: int) -> None:
+        super().__init__(max_bytes, lambda cached: cached.size_bytes)
+        self.by_position: dict[tuple[str, int] | None, CachedEntry] = {}
+
+    def __delitem__(self, message_id: str) -> None:
+        self.by_position.pop(self[message_id].position, None)
+        super().__delitem__(message_id)
+
+
 class TurnCache:
     """A cache of entries of all projects, which evicts the least recently used entries.
 
@@ -61,10 +78,7 @@ class TurnCache:
     """
 
     def __init__(self, max_bytes: int = MAX_BYTES) -> None:
-        self._max_bytes = max_bytes
-        self._size_bytes = 0
-        self._cached: OrderedDict[str, _CachedTurns] = OrderedDict()
-        self._by_position: dict[tuple[str, int] | None, CachedEntry] = {}
+        self._cached = _CachedEntries(max_bytes)
         self._lock = Lock()
 
     def entries(self, incarnation: str, *, after_seq: int, to_seq: int) -> Sequence[CachedEntry]:
@@ -78,7 +92,7 @@ class TurnCache:
         found: list[CachedEntry] = []
         with self._lock:
             for seq in range(after_seq + 1, to_seq + 1):
-                entry = self._by_position.get((incarnation, seq))
+                entry = self._cached.by_position.get((incarnation, seq))
                 if entry is None:
                     break
                 found.append(entry)
@@ -94,9 +108,9 @@ class TurnCache:
         cached = self._find_or_add(entry)
         with self._lock:
             if self._cached.get(entry.message_id) is cached:
-                self._by_position.pop(cached.position, None)
+                self._cached.by_position.pop(cached.position, None)
                 cached.position = (incarnation, entry.seq)
-                self._by_position[cached.position] = cached.entry
+                self._cached.by_position[cached.position] = cached.entry
 
     def referenced_ids(self, entry: StoredHistoryMessage) -> frozenset[str]:
         """Return the ids of the resources that a message refers to."""
@@ -141,23 +155,13 @@ class TurnCache:
         with self._lock:
             cached = self._cached.get(entry.message_id)
             if cached is not None and (cached.entry is entry or cached.entry == entry):
-                self._cached.move_to_end(entry.message_id)
                 return cached
             new = _CachedTurns(entry)
-            if _size_bytes(entry) > _MAX_ENTRY_BYTES:
+            if _size_bytes(entry) > _MAX_ENTRY_BYTES or new.size_bytes > self._cached.maxsize:
                 return new
-            if cached is not None:
-                self._remove(entry.message_id)
+            self._cached.pop(entry.message_id, None)
             self._cached[entry.message_id] = new
-            self._size_bytes += new.size_bytes
-            while self._size_bytes > self._max_bytes:
-                self._remove(next(iter(self._cached)))
             return new
-
-    def _remove(self, message_id: str) -> None:
-        cached = self._cached.pop(message_id)
-        self._size_bytes -= cached.size_bytes
-        self._by_position.pop(cached.position, None)
 
 
 def _size_bytes(entry: CachedEntry) -> int:

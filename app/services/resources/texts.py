@@ -5,13 +5,13 @@ large texts wait until it is the turn of their project.
 """
 
 import hashlib
-from collections import OrderedDict
 from collections.abc import Awaitable, Callable
 from contextlib import aclosing, nullcontext
 from dataclasses import astuple, dataclass, field
 from functools import partial
 
 import anyio.from_thread
+from cachetools import LRUCache
 
 from app.errors import NotFoundError, UnsupportedMediaError
 from app.models.limits import Limits
@@ -100,8 +100,8 @@ class ResourceTexts:
     limits: Limits
     """Limits the size and depth of JSON that is read whole."""
     _turns: ProjectTurns = field(init=False, default_factory=ProjectTurns)
-    _indexes: OrderedDict[tuple[str, str], LineIndex] = field(
-        init=False, default_factory=OrderedDict
+    _indexes: LRUCache[tuple[str, str], LineIndex] = field(
+        init=False, default_factory=lambda: LRUCache(_MAX_INDEXES)
     )
 
     async def find(self, project_id: str, uri: str, query: TextQuery) -> PreparedQuery:
@@ -156,17 +156,14 @@ class ResourceTexts:
         """Return the index of the lines of a text, from the cache if possible."""
         # The key has the project, so that response times do not reveal the files of other projects.
         key = (project_id, resource.digest)
-        if key in self._indexes:
-            self._indexes.move_to_end(key)
-            return self._indexes[key]
+        if (known := self._indexes.get(key)) is not None:
+            return known
         indexer = LineIndexer(resource.mime_type)
         opened = await self.blobs.open(project_id, resource.digest)
         async with aclosing(opened) as reader:
             async for chunk in reader:
                 await self.work.run(len(chunk), indexer.feed, chunk)
         index = self._indexes[key] = indexer.finish()
-        if len(self._indexes) > _MAX_INDEXES:
-            self._indexes.popitem(last=False)
         return index
 
     async def _collect(

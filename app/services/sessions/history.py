@@ -7,11 +7,12 @@ its incarnation and its last `seq` are read from the database for each request.
 """
 
 import hashlib
-from collections import OrderedDict
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from functools import partial
+
+from cachetools import LRUCache
 
 from app.errors import NotFoundError
 from app.models.identity import encode_cursor
@@ -72,8 +73,9 @@ class HistoryCache:
     """A cache of up to 16 MiB with the lists that were read last."""
 
     def __init__(self) -> None:
-        self._lists: OrderedDict[ListRange, tuple[HistoryHead, CachedList]] = OrderedDict()
-        self._size_bytes = 0
+        self._lists = LRUCache[ListRange, tuple[HistoryHead, CachedList]](
+            _CACHE_BYTES, lambda cached: len(cached[1].body)
+        )
 
     def find(self, list_range: ListRange, history_head: HistoryHead) -> CachedList | None:
         """Return the list if it is cached and unchanged.
@@ -91,22 +93,14 @@ class HistoryCache:
             return None
         if listed.next_cursor is None and cached_head.last_seq != history_head.last_seq:
             return None
-        self._lists.move_to_end(list_range)
         return listed
 
     def put(self, list_range: ListRange, history_head: HistoryHead, listed: CachedList) -> None:
         """Add a list. The history had this head before or while the list was read."""
-        self._remove(list_range)
-        if history_head.incarnation is None or len(listed.body) > _MAX_CACHED_BYTES:
-            return
-        self._lists[list_range] = (history_head, listed)
-        self._size_bytes += len(listed.body)
-        while self._size_bytes > _CACHE_BYTES:
-            self._remove(next(iter(self._lists)))
-
-    def _remove(self, list_range: ListRange) -> None:
-        if list_range in self._lists:
-            self._size_bytes -= len(self._lists.pop(list_range)[1].body)
+        if history_head.incarnation is not None and len(listed.body) <= _MAX_CACHED_BYTES:
+            self._lists[list_range] = (history_head, listed)
+        else:
+            self._lists.pop(list_range, None)
 
 
 @dataclass(frozen=True, slots=True)
