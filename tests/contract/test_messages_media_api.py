@@ -14,7 +14,15 @@ from hypothesis import strategies as st
 from app.models.limits import Limits
 from pagefault_dialects.json.values import JsonValue, json_text
 from tests.contract.page_requests import data_uri, outcome, put, resources, stored_bytes
-from tests.contract.session_requests import JSON, MESSAGES, append, call_tool, entries, upload
+from tests.contract.session_requests import (
+    JSON,
+    MESSAGES,
+    SESSION,
+    append,
+    call_tool,
+    entries,
+    upload,
+)
 from tests.kit.media import b64, flac, jpeg, mp3, pdf, png, tone, wav
 from tests.kit.servers import LiveService
 
@@ -325,6 +333,76 @@ def test_medium_deep_inside_is_moved_and_comes_back(client: httpx.Client) -> Non
     assert (created.status_code, B64[:60] in created.text) == (201, False)
     inline = client.get(f"{ROUTE}/1", params={"media": "inline"})
     assert own_members(inline.content) == text
+
+
+BINARY = {"data": B64, "media_type": "image/png", "kind": "binary", "identifier": "19d87f"}
+RESULTS_WITH_DATA = {
+    "gemini": {
+        "role": "user",
+        "parts": [{"functionResponse": {"id": "c1", "name": "shot", "response": {"png": B64}}}],
+    },
+    "pydantic-ai": {
+        "parts": [
+            {
+                "tool_name": "shot",
+                "content": {"png": BINARY},
+                "tool_call_id": "c1",
+                "timestamp": "2026-11-29T14:49:19Z",
+                "outcome": "success",
+                "part_kind": "tool-return",
+            }
+        ],
+        "kind": "request",
+    },
+    "vercel": {
+        "id": "a1",
+        "role": "assistant",
+        "parts": [
+            {
+                "type": "tool-shot",
+                "toolCallId": "c1",
+                "state": "output-available",
+                "input": {},
+                "output": {"png": B64, "thumbnail": B64},
+            }
+        ],
+    },
+}
+
+
+@pytest.mark.engines("embedded", "server")
+@pytest.mark.parametrize("dialect", RESULTS_WITH_DATA)
+def test_medium_in_the_data_of_a_result_is_shown_behind_the_data(
+    client: httpx.Client, dialect: str
+) -> None:
+    assert_comes_back(client, RESULTS_WITH_DATA[dialect])
+    (resource,) = resources(client)
+    shown = client.get(f"{SESSION}/render", params={"target": "anthropic"}).json()
+    *_, answer = shown["messages"]
+    data = {
+        "gemini": {"png": f"@{resource['uri']}"},
+        "pydantic-ai": {"png": {**BINARY, "data": f"@{resource['uri']}"}},
+        "vercel": dict.fromkeys(("png", "thumbnail"), f"@{resource['uri']}"),
+    }
+    image = {"type": "base64", "media_type": "image/png", "data": B64}
+    assert answer["content"][0]["content"] == [
+        {"type": "text", "text": json_text(data[dialect])},
+        {"type": "image", "source": image},
+    ]
+
+
+def test_data_of_a_function_is_shown_beside_the_media_in_its_parts(client: httpx.Client) -> None:
+    response = {"output": "Done.", "size": {"width": 9}}
+    parts = [{"inlineData": {"mimeType": "image/png", "data": B64}}]
+    function = {"id": "c1", "name": "shot", "response": response, "parts": parts}
+    send(client, {"role": "user", "parts": [{"functionResponse": function}]})
+    shown = client.get(f"{SESSION}/render", params={"target": "anthropic"}).json()
+    *_, answer = shown["messages"]
+    assert answer["content"][0]["content"] == [
+        {"type": "text", "text": json_text(response)},
+        {"type": "image", "source": {"type": "base64", "media_type": "image/png", "data": B64}},
+    ]
+    assert [entry["code"] for entry in shown["loss"]] == ["no-beginning", "no-call"]
 
 
 @pytest.mark.engines("embedded", "server")

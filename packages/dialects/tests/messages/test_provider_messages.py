@@ -253,3 +253,21 @@ def test_stored_picture_of_ollama_is_read_as_a_picture() -> None:
     text, picture = turns([message])[0].items
     assert isinstance(picture, Medium)
     assert (text, picture.source) == (TextItem("/content", "What is it?"), InlineBytes(PNG_BYTES))
+
+
+def test_data_between_the_contents_of_a_return_is_text() -> None:
+    binary = {"data": PNG, "media_type": "image/png", "kind": "binary", "identifier": "8f1ad5"}
+    part = {
+        "tool_name": "look",
+        "content": ["It is cold.", {"degrees": 7}, binary],
+        "tool_call_id": "c_1",
+        "part_kind": "tool-return",
+    }
+    (turn,) = turns([{"parts": [part], "kind": "request"}])
+    items = [
+        item.text if isinstance(item, TextItem) else item.source
+        for item in turn.items
+        if isinstance(item, TextItem | Medium)
+    ]
+    assert items == ["It is cold.", '{"degrees":7}', InlineBytes(PNG_BYTES)]
+    assert len(turn.items) == len(items)

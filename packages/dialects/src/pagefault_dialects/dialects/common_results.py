@@ -39,6 +39,9 @@ def _join_contents(contents: list[JsonValue]) -> Iterator[JsonValue]:
             yield from content
         elif isinstance(content, str) and content:
             yield text_block(content)
+        elif isinstance(content, dict) and match_typed_block(content) is None:
+            # Data of the tool, which would be read as a block of a dialect in a list.
+            yield text_block(json_text(content))
         elif content not in (None, ""):
             yield content
 

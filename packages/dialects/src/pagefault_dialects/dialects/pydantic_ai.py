@@ -23,7 +23,7 @@ from pagefault_dialects.dialects.shapes import (
     shape,
 )
 from pagefault_dialects.dialects.tool_output import BlockForm
-from pagefault_dialects.json.values import JsonObject, JsonValue
+from pagefault_dialects.json.values import JsonObject, JsonValue, json_text
 
 _RETURN_MEMBERS = {"tool_name": is_string, "content": accept_any, "tool_call_id": is_string}
 _OPTIONAL_MEMBERS = (
@@ -160,7 +160,10 @@ def _convert_part(part: JsonObject) -> JsonValue:
 def _convert_contents(parts: list[JsonValue]) -> Iterator[JsonValue]:
     """Yield the blocks of a list of contents, without cache points."""
     for part in parts:
-        if not (isinstance(part, dict) and part.get("kind") == "cache-point"):
+        if isinstance(part, dict) and not isinstance(part.get("kind"), str):
+            # Data of a tool, which would be read as a block of a dialect in a list.
+            yield text_block(json_text(part))
+        elif not (isinstance(part, dict) and part["kind"] == "cache-point"):
             yield _convert_content(part)
 
 

@@ -137,7 +137,10 @@ class ContentReader:
             return
         if is_object(content):
             items = self._read_block(content, pointer)
-            yield from self._describe_block(content, pointer, items) if is_of_dialect else items
+            if is_of_dialect:
+                yield from self._describe_block(content, pointer, items)
+            else:
+                yield from self._add_moved_media([*items], pointer)
         elif isinstance(content, list) and any(
             is_object(item) and (_is_text(item) or is_typed_block(item) or _is_speech(item))
             for item in content
@@ -149,7 +152,7 @@ class ContentReader:
                 else:
                     yield from self._read_data(item, pointer)
         else:
-            yield from self._read_data(content, pointer)
+            yield from self._add_moved_media([*self._read_data(content, pointer)], pointer)
 
     def _read_data(self, value: JsonValue, pointer: str) -> Iterator[Item]:
         """Yield the items of a value that is no content of a dialect, read as a tool result."""
@@ -295,6 +298,20 @@ class ContentReader:
             if resource_id in self.moved_media_ids and resource_id in self.resources:
                 medium = stored_medium(self.resources[resource_id], pointer)
                 yield replace(medium, is_in_text=True)
+
+    def _add_moved_media(self, items: list[Item], pointer: str) -> Iterator[Item]:
+        """Yield the items of a value that a tool returned, and the media that its JSON refers to.
+
+        The media that the items have already are not repeated.
+        """
+        sources = {item.source for item in items if isinstance(item, Medium)}
+        for item in items:
+            yield item
+            text = item.text if isinstance(item, TextItem) else ""
+            for medium in self._find_moved_media(text, pointer):
+                if medium.source not in sources:
+                    sources.add(medium.source)
+                    yield medium
 
     def _read_part(
         self, part: NormalizedPart, media: tuple[NormalizedMedia, ...], pointer: str
