@@ -5,6 +5,7 @@ from collections.abc import Sequence
 from typing import Literal
 
 import httpx
+import pytest
 from playwright.sync_api import Locator, Page, ViewportSize, expect
 
 from tests.browser import drawings, shop
@@ -33,6 +34,35 @@ def assert_usable(tab: Tab, element: Locator, looks: Sequence[Look] = TWO_LOOKS)
         assert page.evaluate("document.documentElement.scrollWidth") <= size["width"]
         assert violations(page) == [], (page.url, size, scheme)
     page.set_viewport_size(WIDE)
+
+
+@pytest.mark.parametrize("size", [WIDE, PHONE])
+@pytest.mark.parametrize("system", ["light", "dark"])
+def test_reader_has_light_or_dark_as_chosen_on_this_device(
+    open_service: LiveService,
+    open_tab: OpenTab,
+    system: Literal["light", "dark"],
+    size: ViewportSize,
+) -> None:
+    tab = add_axe(open_tab(open_service, color_scheme=system, viewport=size))
+    page = tab.page
+    tab.open("/sessions")
+    grounds = {"light": "rgb(255, 255, 255)", "dark": "rgb(20, 23, 28)"}
+
+    def choose(name: str) -> None:
+        if size is PHONE:
+            page.get_by_text("Menu", exact=True).click()
+        page.get_by_label("Colours").select_option(name)
+
+    for name in ("Dark", "Light"):
+        choose(name)
+        expect(page.locator("body")).to_have_css("background-color", grounds[name.lower()])
+        assert violations(page) == []
+        page.reload()
+        expect(page.locator("body")).to_have_css("background-color", grounds[name.lower()])
+        expect(page.get_by_text("No session yet")).to_be_visible()
+    choose("System colours")
+    expect(page.locator("body")).to_have_css("background-color", grounds[system])
 
 
 def press_all(buttons: Locator) -> None:

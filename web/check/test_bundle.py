@@ -6,7 +6,7 @@ from pathlib import Path
 
 from app.shipped_files import BUILT_VIEWER
 
-MAX_BYTES = 260_000
+MAX_BYTES = 265_000
 MAX_FIRST_BYTES = 180_000
 _NAMED = re.compile(r"/assets/([\w.-]+\.(?:js|css))")
 _IMPORTED = re.compile(r'(?:from|import)"\./([\w.-]+)"')

@@ -302,6 +302,22 @@ def test_video_without_a_poster_is_no_error_of_the_page(
     assert [log for log in logs if "404" in log] == []
 
 
+def test_waveform_is_drawn_anew_in_the_colours_that_are_chosen(
+    open_service: LiveService, open_tab: OpenTab, writer: httpx.Client
+) -> None:
+    sound = audio_block(media.wav(4.0), "audio/wav")
+    shop.written(writer, [shop.tool_result("hotline", "c", shop.content(sound))])
+    tab = open_tab(open_service)
+    tab.open(f"/sessions/{shop.SESSION}")
+    waveform = tab.page.locator(".pf-waveform")
+    expect(waveform).to_be_visible()
+    light = waveform.evaluate("canvas => canvas.toDataURL()")
+    tab.page.get_by_label("Colours").select_option("Dark")
+    tab.page.wait_for_function(
+        "light => document.querySelector('.pf-waveform').toDataURL() !== light", arg=light
+    )
+
+
 def test_recording_has_a_waveform_that_seeks(
     open_service: LiveService, open_tab: OpenTab, writer: httpx.Client
 ) -> None:

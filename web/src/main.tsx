@@ -7,6 +7,7 @@ import { RouterProvider } from "react-router/dom";
 import { queryClient } from "./api/queryClient";
 import { router } from "./router";
 import { watchParts } from "./shell/outdatedBuild";
+import { applyScheme } from "./shell/colourScheme";
 import { WithClient } from "./shell/WithClient";
 import { beginOutline } from "./timeline/begunOutline";
 import "@pagefault/react/styles.css";
@@ -15,6 +16,7 @@ import "./styles/base.css";
 import "./styles/shared.css";
 import "./styles/shell.css";
 
+applyScheme();
 watchParts();
 beginOutline(window.location.pathname);
 

@@ -3,6 +3,7 @@
  *
  * Source: extension of MCP `io.modelcontextprotocol/ui`, "MCP Apps", 2026-01-26.
  */
+import { isDark } from "../shell/colourScheme";
 import { APPS } from "../words/apps";
 
 /** The call whose result an app shows. */
@@ -59,7 +60,7 @@ function answerOf({ method, params }: Message, tool: string): object {
       hostCapabilities: {},
       hostContext: {
         toolInfo: { tool: { name: tool, inputSchema: { type: "object" } } },
-        theme: window.matchMedia("(prefers-color-scheme: dark)").matches ? "dark" : "light",
+        theme: isDark() ? "dark" : "light",
         displayMode: "inline",
         availableDisplayModes: ["inline"],
         containerDimensions: { maxHeight: MOST_PX },

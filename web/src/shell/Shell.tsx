@@ -9,6 +9,7 @@ import { CommandList } from "../keys/CommandList";
 import { KeyList } from "../keys/KeyList";
 import { Loading } from "../shared/states";
 import { SHELL } from "../words/shell";
+import { ColourChoice } from "./ColourChoice";
 import { SkipLinks } from "./SkipLinks";
 
 const VIEWS = [
@@ -57,10 +58,16 @@ export function Shell() {
           // Another view closes it.
           <details key={pathname} className="menu shell-menu">
             <summary className="button">{SHELL.menu}</summary>
-            <div className="menu-items">{views}</div>
+            <div className="menu-items">
+              {views}
+              <ColourChoice />
+            </div>
           </details>
         ) : (
-          views
+          <>
+            {views}
+            <ColourChoice />
+          </>
         )}
         <KeyList />
         {key !== null && (

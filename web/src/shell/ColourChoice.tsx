@@ -1,0 +1,28 @@
+/** Light or dark, or as the system has it. */
+import { useState } from "react";
+
+import { SHELL } from "../words/shell";
+import { SCHEMES, type Scheme, chooseScheme, chosenScheme } from "./colourScheme";
+
+export function ColourChoice() {
+  const [scheme, setScheme] = useState(chosenScheme);
+  return (
+    <select
+      className="colour-choice small"
+      aria-label={SHELL.colours}
+      title={SHELL.colours}
+      value={scheme}
+      onChange={({ target }) => {
+        const chosen = target.value as Scheme;
+        chooseScheme(chosen);
+        setScheme(chosen);
+      }}
+    >
+      {SCHEMES.map((each) => (
+        <option key={each} value={each}>
+          {SHELL.schemes[each]}
+        </option>
+      ))}
+    </select>
+  );
+}
