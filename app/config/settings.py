@@ -5,8 +5,8 @@ Services do not import this module; they get the values as arguments.
 The name of a nested setting has two underscores: `PAGEFAULT_LIMITS__BODY_BYTES` is `body_bytes` of
 the group `limits`.
 
-If a misspelt variable were ignored, the operator would rely on a limit that is not set. So it is an
-error if a variable `PAGEFAULT_…` is neither a setting nor one of the other variables below.
+A variable `PAGEFAULT_…` that is neither a setting nor one of the other variables below is an error,
+so that no operator relies on a limit whose name is misspelt.
 """
 
 import difflib
@@ -84,6 +84,7 @@ def find_unknown_variables(environment: Mapping[str, str], settings: type[BaseMo
         settings: The class of all settings.
     """
     setting_names = [name for name, _ in list_variables(settings)]
+    # The variable of a group, such as PAGEFAULT_LIMITS, may have the group as JSON.
     groups = {name.rpartition("__")[0] for name in setting_names}
     return [
         _describe_unknown_variable(variable, name, setting_names)
@@ -107,15 +108,15 @@ def _describe_unknown_variable(variable: str, name: str, setting_names: list[str
 
 def _find_similar(name: str, setting_names: list[str]) -> str | None:
     # Missing underscores are the most frequent mistake.
-    without_underscores = {text.replace("_", ""): text for text in setting_names}
-    if (same := without_underscores.get(name.replace("_", ""))) is not None:
-        return same
+    without_underscores = {setting.replace("_", ""): setting for setting in setting_names}
+    if (setting := without_underscores.get(name.replace("_", ""))) is not None:
+        return setting
     short_name = name.removeprefix(PREFIX).strip("_")
-    # The name may be that of a member without its group, such as PAGEFAULT_BODY_BYTES.
-    members = [text for text in setting_names if short_name and text.endswith(f"__{short_name}")]
+    # The name may lack the group of the setting, such as PAGEFAULT_BODY_BYTES.
+    members = [item for item in setting_names if short_name and item.endswith(f"__{short_name}")]
     if len(members) == 1:
         return members[0]
-    by_short_name = {text.removeprefix(PREFIX): text for text in setting_names}
+    by_short_name = {item.removeprefix(PREFIX): item for item in setting_names}
     close = difflib.get_close_matches(short_name, by_short_name, 1, cutoff=0.7)
     return by_short_name[close[0]] if close else None
 
@@ -150,7 +151,7 @@ class DatabaseSettings(SettingsGroup):
     @field_validator("url", "listen_url")
     @classmethod
     def _unset_if_empty(cls, url: SecretStr | None) -> SecretStr | None:
-        """Return `None` for an empty URL, which files of containers have for an unset one."""
+        """Return `None` for an empty URL, to which container files set a variable without value."""
         return url if url is not None and url.get_secret_value() else None
 
 

@@ -75,7 +75,10 @@ def rewrite_schemas(document: dict[str, Any]) -> None:
     for schema in find_schemas(document):
         _rewrite_schema(schema)
         if schema.get("$ref") in union_references and "default" in schema:
-            _describe_default(schema)
+            # Generators cannot write defaults of unions, so the description names the default.
+            default = f"By default {schema.pop('default')}."
+            description = schema.get("description")
+            schema["description"] = f"{description} {default}" if description else default
     _separate_requests_and_responses(document)
 
 
@@ -88,7 +91,7 @@ def find_schemas(document: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
 
 
 def _find_schema_holders(node: object) -> Iterator[dict[str, Any]]:
-    """Yield all parameters, headers and contents with a schema, at any depth."""
+    """Yield all parameters, headers and media types that have a schema, at any depth."""
     if isinstance(node, dict) and isinstance(node.get("schema"), dict):
         yield node
     elif isinstance(node, dict | list):
@@ -112,11 +115,11 @@ def _rewrite_schema(schema: dict[str, Any]) -> None:
     if schema.get("default", ...) is None:
         # In this API, null and an absent member have the same meaning.
         del schema["default"]
-    kind = schema.get("type")
-    if kind in _FORMATS:
-        schema.setdefault("format", _FORMATS[kind])
-    kinds = [item for item in schema.get("anyOf", ()) if item.get("type") != "null"]
-    if len(kinds) > 1:
+    json_type = schema.get("type")
+    if json_type in _FORMATS:
+        schema.setdefault("format", _FORMATS[json_type])
+    alternatives = [item for item in schema.get("anyOf", ()) if item.get("type") != "null"]
+    if len(alternatives) > 1:
         # A value matches only one alternative of each union of this API.
         schema["oneOf"] = schema.pop("anyOf")
     items = schema.get("prefixItems")
@@ -127,19 +130,13 @@ def _rewrite_schema(schema: dict[str, Any]) -> None:
 
 def _rewrite_parameter_schema(schema: dict[str, Any]) -> dict[str, Any]:
     """Return the schema of a parameter, without null, and with lists as comma-separated text."""
-    choices = [item for item in schema.get("anyOf", ()) if item.get("type") != "null"]
-    if len(choices) == 1:
-        schema = {**choices[0], **{key: rule for key, rule in schema.items() if key != "anyOf"}}
+    alternatives = [item for item in schema.get("anyOf", ()) if item.get("type") != "null"]
+    if len(alternatives) == 1:
+        others = {key: value for key, value in schema.items() if key != "anyOf"}
+        schema = {**alternatives[0], **others}
     if schema.get("type") == "array":
         return {"type": "string", "description": f"{schema['description']} Separated by commas."}
     return schema
-
-
-def _describe_default(schema: dict[str, Any]) -> None:
-    """Move a default into the description, because generators cannot write defaults of unions."""
-    default = f"By default {schema.pop('default')}."
-    description = schema.get("description")
-    schema["description"] = f"{description} {default}" if description else default
 
 
 def _separate_requests_and_responses(document: dict[str, Any]) -> None:
@@ -334,15 +331,14 @@ def _document_conditional_headers(operation: dict[str, Any]) -> None:
 
 
 def _document_links(operation: dict[str, Any]) -> None:
-    """Add the headers with the path of a written record, and with the next part of a list."""
+    """Add `Location`, the path of a written record, and `Link`, the next part of a list."""
     responses = operation["responses"]
     # An operation with 200 and 201 stores a record that may exist already; both have its path.
-    written = {"200", "201"} if {"200", "201"} <= responses.keys() else set()
-    has_list = any(parameter["name"] == "cursor" for parameter in operation.get("parameters", ()))
-    added = [(status, LOCATION) for status in written]
-    if has_list:
-        added.append(("200", _LINK))
-    for status, headers in added:
+    written_statuses = {"200", "201"} if {"200", "201"} <= responses.keys() else set()
+    new_headers = [(status, LOCATION) for status in written_statuses]
+    if any(parameter["name"] == "cursor" for parameter in operation.get("parameters", ())):
+        new_headers.append(("200", _LINK))
+    for status, headers in new_headers:
         responses[status]["headers"] = {**headers, **responses[status].get("headers", {})}
 
 

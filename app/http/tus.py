@@ -12,6 +12,7 @@ from typing import Annotated, Final
 
 from fastapi import Depends, Request
 from pydantic import Field
+from starlette.datastructures import Headers
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from typing_extensions import TypeAliasType
 
@@ -53,6 +54,7 @@ ALGORITHMS: Final = ",".join(_DIGEST_BYTES)
 _NUMBER = re.compile(r"[0-9]+\Z")
 _MAX_METADATA_CHARS = 4_096
 _METADATA_KEY = re.compile(r"[!-+\--~]+\Z")
+# The keys in `Upload-Metadata`, which differ between clients; the first one with a value is used.
 _NAME_KEYS = ("filename", "name")
 _TYPE_KEYS = ("filetype", "type", "mimeType")
 _ALIAS_KEYS = ("alias",)
@@ -76,20 +78,16 @@ class TusMiddleware:
 
         async def send_with_version(message: Message) -> None:
             if message["type"] == "http.response.start":
+                # A response about an unsupported version also lists the supported one.
                 message["headers"] = [*message["headers"], (b"tus-resumable", VERSION.encode())]
                 if message["status"] == PROBLEM_TYPES[TusVersionError].status:
                     message["headers"].append((b"tus-version", VERSION.encode()))
             await send(message)
 
+        override = Headers(scope=scope).get("x-http-method-override")
+        method = scope["method"] if override is None else override.strip().upper()
         # The scope is copied, because the server still needs the real method, for example for HEAD.
-        await self._app({**scope, "method": _find_method(scope)}, receive, send_with_version)
-
-
-def _find_method(scope: Scope) -> str:
-    for name, value in scope["headers"]:
-        if name == b"x-http-method-override":
-            return str(value.decode("latin-1").strip().upper())
-    return str(scope["method"])
+        await self._app({**scope, "method": method}, receive, send_with_version)
 
 
 async def require_version(request: Request, _: ProjectDep) -> None:
@@ -114,7 +112,7 @@ async def read_draft(request: Request) -> UploadDraft:
             "Uploads of a length that is not known yet are not offered: send Upload-Length."
         )
     length_bytes = _parse_byte_header(request, "Upload-Length")
-    # A list may come in several headers (RFC 9110 §5.3).
+    # A list may be divided among several headers of this name (RFC 9110 §5.3).
     metadata = ", ".join(request.headers.getlist("upload-metadata")).strip() or None
     values = parse_metadata(metadata or "")
     return UploadDraft(
@@ -137,11 +135,11 @@ async def read_piece(request: Request) -> UploadPiece:
     if request.headers.get("content-type", "").strip().lower() != PIECE_TYPE:
         raise UnsupportedMediaError(f"Send a piece with `Content-Type: {PIECE_TYPE}`.")
     offset = _parse_byte_header(request, "Upload-Offset")
-    announced = request.headers.get("content-length", "")
+    content_length = request.headers.get("content-length", "")
     checksums = request.headers.getlist("upload-checksum")
     return UploadPiece(
         offset=offset,
-        declared_bytes=parse_byte_count(announced) if _NUMBER.match(announced) else None,
+        declared_bytes=parse_byte_count(content_length) if _NUMBER.match(content_length) else None,
         checksum=parse_checksum(", ".join(checksums)) if checksums else None,
     )
 
@@ -239,7 +237,7 @@ def _parse_byte_header(request: Request, name: str) -> int:
 
 
 def _find_text(values: dict[str, bytes], keys: tuple[str, ...]) -> str | None:
-    """Return the value of the first of these keys that has one, as text."""
+    """Return the first value under one of these keys that is not empty, decoded from UTF-8."""
     for key in keys:
         if values.get(key):
             try:

@@ -1,4 +1,4 @@
-"""Shapes of the outline of a session and of its working set, which a model has in context."""
+"""Shapes of the outline of a session, and of the working set that a model has in context."""
 
 from typing import Annotated, Literal
 
@@ -69,7 +69,7 @@ class WorkingSetEntry(Shape, kw_only=True):
     """A turn of the conversation in the context of a model."""
 
     seq: int | None = None
-    """The `seq` of its entry; absent for the messages about the memory."""
+    """The `seq` of its entry; absent for messages that describe the memory, which have no entry."""
     from_seq: int | None = None
     """The `seq` of the first folded entry; absent if the turn is not folded."""
     count: int | None = None
@@ -109,7 +109,7 @@ class WorkingSetPage(Shape, kw_only=True):
 
 
 class WorkingSet(Shape, kw_only=True):
-    """The part of a session in the context of a model, with levels and tokens."""
+    """The turns of a session that a model has in context, and the pages that it has loaded."""
 
     schema_config = ConfigDict(json_schema_extra={"examples": [_WORKING_SET_EXAMPLE]})
 
@@ -188,8 +188,8 @@ class OutlineEntry(Shape, kw_only=True):
     bytes: int
     """The bytes of its JSON, without media."""
     tokens_est: int
-    """The tokens for a model that accepts images, estimated from lengths alone. The tokens of a
-    rendering are estimated for its target."""
+    """The tokens of the entry, estimated by size and for no target: one for each four characters of
+    text, and images by their pixels. The tokens of a rendering are estimated for its target."""
     fingerprint: str
     """A hash of the content: words, values, media, names and arguments of calls, without ids and
     times. It is equal for equal content in any session and dialect. It may change with an update of

@@ -8,10 +8,10 @@ steps themselves it has only facts, such as their number. These facts are cached
 (`prefix_cache.py`), so the folded entries are not read. A rendering of the window has the same
 bytes as a rendering of the whole session.
 
-A session that is too long to be read at once is loaded in the same way. First everything before its
-newest 4 MiB is folded; these entries are read in batches, one after the other, to compute the
-facts. A limit of tokens is always smaller than 4 MiB of text. So the rendering folds more than
-that, and does not depend on where the 4 MiB begin.
+A session that is too long to be read at once is loaded in the same way. First, everything before
+its newest 4 MiB is folded; the folded entries are read in batches, one after the other, only to
+compute the facts. Every limit of tokens is smaller than 4 MiB of text. So the rendering folds more
+entries than that, and does not depend on where the 4 MiB begin.
 """
 
 from collections.abc import Awaitable, Callable, Collection, Iterator, Mapping, Sequence
@@ -185,15 +185,16 @@ _NOTHING_VISIBLE = _VisiblePart()
 
 @dataclass(frozen=True, slots=True)
 class _Batch:
-    """Consecutive entries of a session after the longest prefix with computed facts.
+    """Consecutive entries of a session, directly after its prefix.
 
-    The entries extend the prefix, until it reaches the fold. The last batch has the entries of
-    the window.
+    The entries of a batch extend the prefix, until it reaches the fold. The last batch has the
+    entries of the window.
     """
 
     key: SessionKey
     """The key of the session in the cache of prefixes."""
     prefix: FoldedPrefix
+    """The facts of the longest prefix that was computed so far."""
     entries: Sequence[StoredEntry]
     """The entries after the prefix."""
     visible: _VisiblePart
@@ -271,8 +272,8 @@ class SessionWindows:
         except PayloadTooLargeError:
             if options.max_tokens is None:
                 raise
-            # If an entry after the prefix changes the prefix, it is left as it is in the second
-            # attempt.
+            # If an entry after the prefix would change the prefix, a second attempt leaves the
+            # prefix as it is.
             for freezes_turns in (False, True):
                 window = await load(is_long=True, freezes_turns=freezes_turns)
                 with suppress(PrefixChangedError):
@@ -374,8 +375,8 @@ class SessionWindows:
             extended = await self._extend_prefix(request, batch)
             factor = 1 if extended is not None else 2 * factor
             # With frozen turns, a prefix that reaches the fold is valid for this fold only.
-            is_cached = batch.key.incarnation and not (request.freezes_turns and batch.is_at_fold)
-            if extended is not None and is_cached:
+            is_for_one_fold = request.freezes_turns and batch.is_at_fold
+            if extended is not None and batch.key.incarnation and not is_for_one_fold:
                 self.prefixes.put(batch.key, request.rendering_key, extended)
             latest = (batch.key, extended or batch.prefix)
             # A prefix ends at the end of a step. If the batch has no such end, a larger batch
