@@ -59,7 +59,7 @@ class PageFile:
     mime_type: str
     filename: str
     modified_at: datetime
-    """The last time at which the bytes may have changed."""
+    """The time of the last change that may have changed the bytes."""
     open: Callable[[int, int], Awaitable[AsyncIterator[bytes]]]
     """Returns the bytes from the first offset up to the second one, which is excluded."""
     memory: MemoryReservation | None = None
@@ -112,7 +112,7 @@ class PageDownloads:
         if body.kind == "data":
             return self._reserve_memory(_decode_file(view, body))
         if level is not Level.FULL or view.stored.content is None or body.media is not None:
-            file = await anyio.to_thread.run_sync(_write_file, view, body, None)
+            file = await anyio.to_thread.run_sync(_make_text_file, view, body, None)
             return self._reserve_memory(file)
         return await self._make_file_as_sent(project_id, view, body, view.stored.content)
 
@@ -133,7 +133,7 @@ class PageDownloads:
             content = b"".join([chunk async for chunk in sent_body.chunks()])
             if body.kind == "text" or isinstance(body.value, str):
                 body = replace(body, value=json.loads(content))
-            file = await anyio.to_thread.run_sync(_write_file, view, body, content)
+            file = await anyio.to_thread.run_sync(_make_text_file, view, body, content)
             if memory is not None:
                 memory.resize(min(file.size_bytes, memory.size_bytes))
             on_error.pop_all()
@@ -149,9 +149,9 @@ class PageDownloads:
 
     def _make_stored_file(self, project_id: str, view: PageView, resource: Resource) -> PageFile:
         page_type = _find_page_type(view, resource.mime_type) if view.level is Level.FULL else None
-        declared = _find_uri_type(view)
-        types = (page_type, declared, resource.mime_type)
-        name = _make_code_file_name(view) or download_name(view.page.page_id, *types)
+        name = _make_code_file_name(view) or download_name(
+            view.page.page_id, page_type, _find_uri_type(view), resource.mime_type
+        )
         return PageFile(
             resource.digest,
             resource.size_bytes,
@@ -162,9 +162,10 @@ class PageDownloads:
         )
 
     async def _fetch_once(self, project_id: str, view: PageView, url: str) -> Resource:
-        """Fetch and store the file at the URL of a level, unless that was done before.
+        """Return the file at the URL of a level; fetch and store it if it is not stored yet.
 
-        Only the URL of the content is fetched once. The URL of another level is fetched each time.
+        The file at the URL of the content is fetched once. That of another level is fetched again
+        for each download.
         """
         is_content = url == view.page.full.value
         fetched_id = view.stored.fetched_resource_id
@@ -173,7 +174,7 @@ class PageDownloads:
         async with self.fetcher.fetch(project_id, url) as response:
             resource = await self._store_response(project_id, response, view.page)
 
-        def link(unit: UnitOfWork) -> None:
+        def link_resource(unit: UnitOfWork) -> None:
             current = find_page(unit, view.page.page_id, with_content=False)
             if not is_content:
                 unit[ResourceRecords].ensure(resource)
@@ -192,7 +193,7 @@ class PageDownloads:
                 session_id=view.page.fields.session_id,
             )
 
-        await self.records.write(project_id, link)
+        await self.records.write(project_id, link_resource)
         return resource
 
     async def _store_response(
@@ -238,23 +239,23 @@ def _make_uri_file(view: PageView, uri: SplitDataUri, data: bytes, mime_type: st
 def _find_file_in_text(view: PageView, body: Body) -> PageFile | None:
     """Return the file in a text or JSON string that is a data URI; `None` for all other text.
 
-    A text whose payload cannot be decoded is not a data URI. Nor is a sentence that begins with
-    `data:,` or `data:text/plain,` and has spaces, which a URI would have as `%20`.
+    If its payload cannot be decoded, a text is not a data URI. A text that begins with `data:,` or
+    `data:text/plain,` and has spaces is a sentence, since a URI would have `%20` for a space.
     """
     is_content = view.level is Level.FULL or body.value == view.page.full.value
     text = body.value
     uri = split_data_uri(text) if is_content and isinstance(text, str) else None
     if uri is None or uri.data is None:
         return None
-    declared = uri.declared_type
-    may_be_sentence = not uri.is_base64 and (declared is None or is_textual(declared))
+    uri_type = uri.declared_type
+    may_be_sentence = not uri.is_base64 and (uri_type is None or is_textual(uri_type))
     if may_be_sentence and any(map(str.isspace, uri.payload)):
         return None
     mime_type = detect_type(uri.data[:HEAD_BYTES], uri.mime_type, uri.filename)
     return _make_uri_file(view, uri, uri.data, mime_type)
 
 
-def _write_file(view: PageView, body: Body, content: bytes | None) -> PageFile:
+def _make_text_file(view: PageView, body: Body, content: bytes | None) -> PageFile:
     """Return the file of a level that is text, data, or a data URI in a text.
 
     Args:
@@ -275,8 +276,8 @@ def _write_file(view: PageView, body: Body, content: bytes | None) -> PageFile:
     is_data = body.kind == "json"
     text = _encode_string(str(body.value)) if is_data else str(body.value)
     is_content = view.level is Level.FULL and view.page.fields.modality in ("text", "structured")
-    declared_types = (page_type, _find_uri_type(view)) if is_content else ()
-    text_type = next((item for item in declared_types if item and is_textual(item)), None)
+    types = (page_type, _find_uri_type(view)) if is_content else ()
+    text_type = next((item for item in types if item and is_textual(item)), None)
     extension = _JSON_EXTENSION if is_data else _TEXT_EXTENSION
     name = _make_code_file_name(view) or download_name(
         view.page.page_id, text_type, otherwise=extension

@@ -58,8 +58,8 @@ from pagefault_dialects.context.prefix_index import (
     PrefixMessage,
     PrefixPassage,
     PrefixSummary,
-    RecordedTurn,
     ReferencedStep,
+    TurnReference,
 )
 from pagefault_dialects.errors import PayloadTooLargeError
 from pagefault_dialects.folded_prefixes import NO_PREFIX, FoldedPrefix
@@ -527,7 +527,7 @@ class SessionWindows:
             raise WholeSessionNeededError
         seqs = {message.seq for message in messages}
         seqs |= {
-            turn.seq for step in steps for turn in step.turns if isinstance(turn, RecordedTurn)
+            turn.seq for step in steps for turn in step.turns if isinstance(turn, TurnReference)
         }
         read = partial(read_entries, unit, request.session_id, head, self.turn_cache)
         entries = [

@@ -3,8 +3,8 @@
 A row may be written only while its blob exists, and a blob may be removed only while no row needs
 it. A sweep claims the digests of the blobs that it will remove, in a transaction that sees every
 row. A write checks that its digests are not claimed, in the transaction that writes its row. Both
-acquire a lock first, which writers share and which is exclusive to a sweep. A claim is kept after
-the removal, for writes that have stored a blob before the removal and commit their row after it.
+acquire a lock first: writers a shared one, a sweep an exclusive one. A claim is kept after the
+removal, for writes that have stored a blob before the removal and commit their row after it.
 
     free ── claim ──> running ── end_claim ──> ended ── forget ──> free
                         │  └──── a day passes: forget ───────────> free
@@ -44,11 +44,11 @@ DIGESTS_AT_ONCE = 500
 # While a claim waits for the lock, every write of the project waits behind it.
 _WAIT_SECONDS = 2.0
 _TABLES = (resources, upload_segments)
-_NEEDED = [
+_SELECT_NEEDED = [
     scoped_select(table, table.c.digest).where(is_among(table.c.digest, "digests"))
     for table in _TABLES
 ]
-_DIGESTS = [
+_SELECT_DIGESTS = [
     scoped_select(table, table.c.digest)
     .where(table.c.digest > bindparam("after"))
     .distinct()
@@ -60,7 +60,7 @@ _BLOBS = [
     scoped_select(table, table.c.digest, table.c.size_bytes).distinct().subquery()
     for table in _TABLES
 ]
-_BYTES_NEEDED = [scoped_from(blobs, func.sum(blobs.c.size_bytes)) for blobs in _BLOBS]
+_SELECT_NEEDED_BYTES = [scoped_from(blobs, func.sum(blobs.c.size_bytes)) for blobs in _BLOBS]
 _END_CLAIM = scoped_update(swept_blobs, by={"claimed_at": "of_claim"}).where(
     is_among(swept_blobs.c.digest, "digests")
 )
@@ -74,8 +74,8 @@ _FORGET = scoped_delete(swept_blobs).where(
 class BlobReference:
     """A row that needs a blob, with the size of the blob.
 
-    `owner` is the name of the row: `blob:<id>`, or `upload <id> from byte <start>`. If a row is
-    deleted and written again with the same name, its `identity` changes.
+    `owner` names the row in messages: `blob:<id>`, or `upload <id> from byte <start>`. If a row is
+    deleted and written again under the same name, its `identity` changes.
     """
 
     digest: str
@@ -91,14 +91,14 @@ class BlobReferenceRecords(Repository):
         """Return the digests, out of at most 500, that rows need."""
         unique = sorted(set(digests))
         needed: set[str] = set()
-        for statement in _NEEDED:
+        for statement in _SELECT_NEEDED:
             needed.update(self._scope.execute(statement, digests=unique).scalars())
         return needed
 
     def list_digests(self, *, after: str, limit: int) -> list[str]:
         """Return up to `limit` digests after `after` that rows need, sorted, without duplicates."""
         found: set[str] = set()
-        for statement in _DIGESTS:
+        for statement in _SELECT_DIGESTS:
             found.update(self._scope.execute(statement, after=after, limit=limit).scalars())
         return sorted(found)[:limit]
 
@@ -111,7 +111,7 @@ class BlobReferenceRecords(Repository):
 
     def sum_needed_bytes(self) -> int:
         """Return the bytes of the blobs that rows need; blobs in both tables count twice."""
-        sums = (self._scope.execute(statement).scalar_one() for statement in _BYTES_NEEDED)
+        sums = (self._scope.execute(statement).scalar_one() for statement in _SELECT_NEEDED_BYTES)
         return sum(int(size_bytes or 0) for size_bytes in sums)
 
 

@@ -1,14 +1,14 @@
 """Checks of the records in the lines of a bundle.
 
-A check of a record raises an error if this service could not read the record later: either
-`BundleFormatError`, or an error of a parser, which `format_errors.errors_at` translates. It returns
-the resources to which the record refers, which are found by the same functions as when a record is
-stored. A page is rebuilt from its fields and levels, and has to equal the page in the line.
+A check raises an error if this service could not read the record after the import: either
+`BundleFormatError`, or an error of a parser, which `format_errors.errors_at` translates. Otherwise
+the check returns the resources to which the record refers. A page is rebuilt from its fields and
+levels, and has to equal the page in the line.
 """
 
 import math
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 import msgspec
 
@@ -80,14 +80,14 @@ class ResourceReferences:
     """Resources without which the record cannot be returned."""
     mentioned: frozenset[str] = frozenset()
     """Resources that a text of the record mentions, and that may be missing."""
-    texts: frozenset[str] = field(default=frozenset())
-    """Resources that hold long texts; on reading, each text is put in place of its reference."""
+    texts: frozenset[str] = frozenset()
+    """Resources with long texts of the record. A read returns the texts in place of references."""
 
 
 def check_resource(line: line_types.ResourceLine) -> None:
     """Raise unless the id in a line is derived from its other members, and these are valid."""
-    derived = derive_resource_id(line.project, line.digest, line.mime_type, line.filename)
-    require(derived == line.id, "has an id that does not belong to these bytes under this name")
+    expected_id = derive_resource_id(line.project, line.digest, line.mime_type, line.filename)
+    require(line.id == expected_id, "has an id that does not belong to these bytes under this name")
     is_type = canonical_mime_type(line.mime_type) is not None and ";" not in line.mime_type
     require(is_type and line.mime_type == line.mime_type.lower(), "has an invalid MIME type")
     require(safe_file_name(line.filename) == line.filename, "has a name that is not safe")
@@ -170,8 +170,8 @@ def check_page_fault(line: line_types.PageFaultLine, limits: Limits) -> Resource
 
 def check_interaction(line: line_types.InteractionLine, limits: Limits) -> ResourceReferences:
     """Return the resources of an interaction; raise unless it and its answer are valid."""
-    longest = max(len(bytes(line.input)), len(bytes(line.output)))
-    require(longest <= limits.message_bytes, "has an input or an answer that is too long")
+    max_bytes = max(len(bytes(line.input)), len(bytes(line.output)))
+    require(max_bytes <= limits.message_bytes, "has an input or an answer that is too long")
     input_value = parse_stored_value(bytes(line.input), limits)
     output = parse_stored_value(bytes(line.output), limits)
     interaction = Interaction.model_validate(
@@ -184,8 +184,8 @@ def check_interaction(line: line_types.InteractionLine, limits: Limits) -> Resou
     text = json_text(dump_input(interaction)).encode()
     require(text == bytes(line.input), "has an invalid input")
     was_answered_later = line.answer_seq is not None
-    is_complete = was_answered_later == (line.answered_at is not None)
-    require(is_complete, "has the time of its answer without the number, or the reverse")
+    has_both = was_answered_later == (line.answered_at is not None)
+    require(has_both, "has the time of its answer without the number, or the reverse")
     is_after = line.answer_seq is None or line.answer_seq > line.seq
     has_answer = not (was_answered_later and output is None)
     require(is_after and has_answer, "has an invalid number of its answer")
@@ -208,7 +208,7 @@ def _check_bindings(bindings: Bindings, attached: Sequence[str]) -> None:
     in_order = [key for key in dict.fromkeys(map(attachment_key, attached)) if key in bindings]
     require(list(bindings) == in_order, "has bindings of files that are not attached")
     for key, resource_id in bindings.items():
-        # An alias is bound to a resource. The id of a resource is bound to none if it was unknown.
+        # An alias is bound to a resource. An id is bound to `None` if no resource had it.
         is_sound = is_alias(key) if resource_id else parse_resource_id(key) == key
         require(is_sound, "has an invalid binding of an attached file")
 
@@ -232,9 +232,9 @@ def check_form_pointers(value: JsonValue, forms: Mapping[str, InlineForm]) -> No
         forms: The forms, by JSON pointer.
     """
     for pointer in forms:
-        names = parse_json_pointer(pointer)
-        found = follow(value, names or ())
-        is_string = names is not None and found.steps == len(names) and isinstance(found.value, str)
+        keys = parse_json_pointer(pointer)
+        found = follow(value, keys or ())
+        is_string = keys is not None and found.steps == len(keys) and isinstance(found.value, str)
         require(is_string, "has a form of a string that it does not contain")
 
 
@@ -260,6 +260,7 @@ def find_media_references(sanitized: SanitizedToolResult) -> Iterator[str]:
 
 
 def _is_page_fault_block(block: JsonValue) -> bool:
+    """Return whether a block is a text, or an image with a URL or a reference to a resource."""
     if not isinstance(block, dict):
         return False
     if block.get("type") == "text":
@@ -356,14 +357,14 @@ def _check_body(body: Body, modality: Modality, resources: ResourcesById, limits
         case "url":
             require(is_url(value), "has an invalid URL")
         case "data":
-            _check_data(value, body.media)
+            _check_data_uri(value, body.media)
         case "blob":
             _check_reference(value, body.media, modality, resources, limits)
         case _:
             require(body.kind == "none", "has content of an unknown kind")
 
 
-def _check_data(value: str, media: PageMedia | None) -> None:
+def _check_data_uri(value: str, media: PageMedia | None) -> None:
     uri = split_data_uri(value)
     require(uri is not None, "has an invalid data URI")
     if media is None or uri is None:

@@ -16,8 +16,8 @@ from pagefault_dialects.context.prefix_index import (
     PrefixMessage,
     PrefixPassage,
     PrefixSummary,
-    RecordedTurn,
     ReferencedStep,
+    TurnReference,
     make_run_turns,
 )
 from pagefault_dialects.context.steps import FoldSummary
@@ -174,7 +174,7 @@ def _prefix_turns(
             yield recorded[passage.seq][passage.index]
         elif _has_turns(passage):
             for turn in passage.turns:
-                yield turn.restore(recorded[turn.seq]) if isinstance(turn, RecordedTurn) else turn
+                yield turn.restore(recorded[turn.seq]) if isinstance(turn, TurnReference) else turn
         else:
             yield from make_run_turns(passage, number)
 

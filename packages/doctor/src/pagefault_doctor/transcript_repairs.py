@@ -1,6 +1,6 @@
 """Repairs of a transcript, line by line.
 
-Lines keep their order, because they refer to each other. Only lines that are no JSON are removed.
+Lines keep their order, because they refer to each other. Only lines that are not JSON are removed.
 After a call without a result, a line with a result is inserted. A result without a call becomes a
 text in its line. Invalid blocks are replaced by blocks that the doctor has repaired.
 """
@@ -90,15 +90,15 @@ def locate_blocks(
     if not block_index.isdigit():
         return []
     index = int(block_index)
-    pieces = [lines[index]["message"] for index in group]
-    if len(pieces) == 1:
+    if len(group) == 1:
         return [(group[0], index)]
-    block = json_text(collect_blocks(pieces)[index][2])
+    _, _, block = collect_blocks([lines[line]["message"] for line in group])[index]
+    block_json = json_text(block)
     return [
         (line, position)
         for line in group
         for position, other in enumerate(list_blocks(lines[line]))
-        if json_text(other) == block
+        if json_text(other) == block_json
     ]
 
 
@@ -139,6 +139,7 @@ def edit_claude_code(transcript: Transcript, repairs: Repairs, empty: Sequence[i
     contents: dict[int, list[Any]] = {index: [] for index in empty}
     for index in empty:
         edits.add_change(index, f'an empty message became "{NO_CONTENT}"')
+    # The last block is replaced first, so that the positions of the others stay valid.
     for (line, position), (blocks, text) in sorted(repairs.items(), reverse=True):
         content = contents.setdefault(line, list_blocks(transcript.lines[line]))
         content[position : position + 1] = blocks
@@ -156,14 +157,16 @@ class _Pairing:
 
     lines: Sequence[JsonObject]
     path: Sequence[int]
+    """The indexes of the lines of the conversation, the newest first; see `find_path`."""
     contents: dict[int, list[Any]]
+    """The new blocks of lines, by the indexes of the lines."""
     edits: Edits
     calls: dict[str, str] = field(default_factory=dict)
-    """The tools of the calls without a result in the last reply, by the ids of the calls."""
+    """The calls of the last reply without a result: the name of the tool, by the id of the call."""
     reply: list[int] = field(default_factory=list)
     """The indexes of the lines of the last reply."""
     has_other_blocks: bool = False
-    """True after a block of the user that is no result. No result may follow it in the turn."""
+    """True after a block of the user that is not a result. No result may follow it in the turn."""
     missing_results: dict[str, JsonObject] = field(default_factory=dict)
     """The results that are to be inserted, by the ids of their calls."""
     misplaced_results: list[tuple[int, JsonObject, bool]] = field(default_factory=list)
@@ -186,7 +189,7 @@ class _Pairing:
                     self.calls[block["id"]] = block.get("name") or ""
 
     def read_user_line(self, line: int) -> None:
-        """Read a line of the user. Its results come before its other blocks."""
+        """Read a line of the user, and move its results before its other blocks."""
         content = self.content(line)
         results = _select_blocks(content, "tool_result")
         others = [block for block in content if block not in results]
@@ -264,7 +267,7 @@ def _pair_results(
 
 
 def _find_call_id(result: JsonObject) -> str:
-    """Return the id of the call of a result; an empty text if the id is no string."""
+    """Return the id of the call of a result; an empty text if the id is not a string."""
     call_id = result.get("tool_use_id")
     return call_id if isinstance(call_id, str) else ""
 
@@ -275,9 +278,9 @@ def _select_blocks(content: Sequence[Any], kind: str) -> list[JsonObject]:
 
 def _make_text_blocks(result: JsonObject) -> Iterator[JsonObject]:
     """Yield the blocks that replace a result without a call: a heading, and its content."""
-    inner = result.get("content") or ""
+    content = result.get("content") or ""
     yield {"type": "text", "text": ORPHAN}
-    for item in inner if isinstance(inner, list) else [{"type": "text", "text": inner}]:
+    for item in content if isinstance(content, list) else [{"type": "text", "text": content}]:
         if isinstance(item, dict) and (item.get("type") != "text" or item.get("text")):
             yield item
 
@@ -333,7 +336,7 @@ def edit_codex(transcript: Transcript, repairs: Mapping[int, tuple[JsonObject, s
             calls.setdefault(call_id, line)
         elif kind in _OUTPUTS.values():
             if call_id not in calls or call_id in answered:
-                edits.messages[line] = _make_message(item)
+                edits.messages[line] = _make_text_message(item)
                 edits.add_change(line, f"the result of {call_id}, which has no call, becomes text")
             else:
                 answered.add(call_id)
@@ -346,10 +349,11 @@ def edit_codex(transcript: Transcript, repairs: Mapping[int, tuple[JsonObject, s
     return edits
 
 
-def _make_message(output: JsonObject) -> JsonObject:
-    inner = output.get("output") or ""
-    listed = inner if isinstance(inner, list) else [{"type": "input_text", "text": inner}]
-    content = [{"type": "input_text", "text": ORPHAN}, *listed]
+def _make_text_message(result: JsonObject) -> JsonObject:
+    """Return the message that replaces a result without a call: a heading, and its output."""
+    output = result.get("output") or ""
+    blocks = output if isinstance(output, list) else [{"type": "input_text", "text": output}]
+    content = [{"type": "input_text", "text": ORPHAN}, *blocks]
     return {"type": "message", "role": "user", "content": content}
 
 
@@ -388,7 +392,8 @@ def _set_message(value: JsonObject, message: JsonObject, transcript: Transcript)
 
 
 def _replace_parent(line: bytes, old: str, new: str) -> bytes:
-    """Return a line with another parent. Its other bytes are not changed, if possible."""
+    """Return a line with another parent."""
+    # If possible, the other bytes of the line stay as they are.
     for space in (b"", b" "):
         member = b'"parentUuid":' + space + json_bytes(old)
         if line.count(member) == 1:

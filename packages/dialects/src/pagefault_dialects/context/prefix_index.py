@@ -1,4 +1,4 @@
-"""An index of a history's prefix, so that a rendering does not read entries that it folds.
+"""Indexes the prefix of a history, so that a rendering does not read the entries that it folds.
 
 A passage is a step or a message between steps. Folded steps are rendered as counts, so the index
 has the counts of each run of steps. Some passages may have to be rendered in full: messages, the
@@ -9,6 +9,7 @@ to their entries, which are read one by one.
 from collections import Counter, defaultdict
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from itertools import islice
 from typing import NamedTuple, TypeAlias
 
 from pagefault_dialects.context.recalls import Recall, RecalledObject, find_recalls
@@ -44,9 +45,9 @@ class PrefixMessage:
     origin: str
     """The HTTP path of its record."""
     summary: FoldSummary
-    """The counts of this message, for folds."""
+    """The counts of this message, which are added to those of a fold."""
     chars: int
-    """The length of its texts together."""
+    """The total length of its texts."""
 
 
 class _PairedCall(NamedTuple):
@@ -58,7 +59,7 @@ class _PairedCall(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True)
-class RecordedTurn:
+class TurnReference:
     """A reference to a turn of a step: its entry, and its index among the turns of the entry.
 
     The ids and names may differ from those in the record, since ids are made unique when calls and
@@ -72,7 +73,7 @@ class RecordedTurn:
     calls: tuple[_PairedCall, ...]
 
     def restore(self, recorded: Sequence[ComposedTurn]) -> ComposedTurn:
-        """Return the turn, given the turns of its entry as they were recorded."""
+        """Return the turn, from the turns of its entry as they were recorded."""
         turn = recorded[self.index]
         calls = tuple(
             replace(call, **paired._asdict())
@@ -96,9 +97,9 @@ class FoldedRun:
 class ReferencedStep(FoldedRun):
     """A run of one step, with references to its turns, so that they can be read again."""
 
-    turns: tuple[RecordedTurn | ComposedTurn, ...]
-    """References to its turns; empty if a turn differs from its record. A result that Pagefault
-    has added has no record, so the turn itself is here."""
+    turns: tuple[TurnReference | ComposedTurn, ...]
+    """References to its turns; empty if a turn differs from its record. A result that Pagefault has
+    added has no record, so `turns` has the turn itself."""
     pages: Mapping[str, int | None]
     """The `seq` of the result with each page, by the id of the page."""
     recall_counts: Mapping[str, int]
@@ -122,7 +123,10 @@ PrefixPassage: TypeAlias = PrefixMessage | FoldedRun
 
 @dataclass(frozen=True, slots=True)
 class PrefixIndex:
-    """The passages of a prefix that will not change, for frontiers that have folded its steps."""
+    """The passages of a prefix that later entries do not change.
+
+    A rendering can use it if its frontier has folded the steps of the prefix.
+    """
 
     passages: tuple[PrefixPassage, ...] = ()
     """The passages in order. Steps are joined into runs, except the newest step, and the step with
@@ -158,23 +162,31 @@ class PrefixIndex:
         recalls = find_recalls(turns, self.recall_totals)
         steps_by_seq: defaultdict[int, list[tuple[UnansweredStep, bool]]] = defaultdict(list)
         new_passages = [*split_passages(turns)]
-        is_late = {
-            item.start: turns[item.stop - 1].late_call_seq is not None for item in new_passages
+        # The starts of passages that repeat a call, for a result that came late.
+        late_starts = {
+            item.start for item in new_passages if turns[item.stop - 1].late_call_seq is not None
         }
-        calling = [start for start, late in is_late.items() if turns[start].calls and not late]
+        newest_start = max(
+            (
+                item.start
+                for item in new_passages
+                if turns[item.start].calls and item.start not in late_starts
+            ),
+            default=None,
+        )
         for passage in new_passages:
             passage_turns = turns[passage.start : passage.stop]
             first = passage_turns[0]
             if isinstance(passage, Step):
                 steps += 1
-                summary = summarize_turns(passage_turns, steps, is_late=is_late[passage.start])
+                is_late = passage.start in late_starts
+                summary = summarize_turns(passage_turns, steps, is_late=is_late)
                 run = FoldedRun(passage.position, first.origin, summary)
                 pages = _find_pages(passage_turns, recalls)
-                is_newest = passage.start in calling[-1:]
-                if pages or is_newest:
+                if pages or passage.start == newest_start:
                     run = _index_step(run, passage_turns, pages, recalls, recorded)
                 passages.append(run)
-                if not is_late[passage.start] and first.seq is not None:
+                if not is_late and first.seq is not None:
                     tools = frozenset(call.name for call in first.calls)
                     lacks_result = any(map(is_added_result, passage_turns))
                     steps_by_seq[first.seq].append((UnansweredStep(steps, tools), lacks_result))
@@ -212,7 +224,7 @@ class PrefixIndex:
             for index, passage in enumerate(self.passages)
             if isinstance(passage, ReferencedStep) and not passage.pages.keys().isdisjoint(pinned)
         }
-        unfolded.update(_newest_steps(self.passages)[:1])
+        unfolded |= _find_newest_step(self.passages)
         return _join_runs(
             (
                 FoldedRun(passage.position, passage.origin, passage.summary)
@@ -224,10 +236,7 @@ class PrefixIndex:
         )
 
     def _find_foldable_messages(self) -> Iterator[int]:
-        """Yield the indexes of the passages that are messages and may be folded.
-
-        `passages_at` says which may not.
-        """
+        """Yield the indexes of the messages that may be folded; see `passages_at`."""
         roles = [
             passage.role if isinstance(passage, PrefixMessage) else None
             for passage in self.passages
@@ -344,7 +353,7 @@ def _index_step(
         recalls: The recalls of the history, by the ids of their calls.
         recorded: The turns of the entries of the step, as they were recorded, by `seq`.
     """
-    references = [_refer_to_turn(turn, recorded.get(turn.seq or 0, ())) for turn in turns]
+    references = [_make_turn_reference(turn, recorded.get(turn.seq or 0, ())) for turn in turns]
     restorable = tuple(reference for reference in references if reference is not None)
     call_ids = [call.call_id for call in turns[0].calls]
     return ReferencedStep(
@@ -356,9 +365,9 @@ def _index_step(
     )
 
 
-def _refer_to_turn(
+def _make_turn_reference(
     turn: ComposedTurn, recorded: Sequence[ComposedTurn]
-) -> RecordedTurn | ComposedTurn | None:
+) -> TurnReference | ComposedTurn | None:
     """Return a reference to a turn; `None` if the turn differs from its record.
 
     A result that Pagefault has added has no record, and is returned itself.
@@ -368,19 +377,20 @@ def _refer_to_turn(
     calls = tuple(_PairedCall(call.call_id, call.name, call.entry_position) for call in turn.calls)
     for index, item in enumerate(recorded):
         if len(item.calls) == len(calls):
-            reference = RecordedTurn(turn.seq or 0, index, turn.call_id, turn.tool_name, calls)
+            reference = TurnReference(turn.seq or 0, index, turn.call_id, turn.tool_name, calls)
             if reference.restore(recorded) == turn:
                 return reference
     return None
 
 
-def _newest_steps(passages: Sequence[PrefixPassage]) -> Sequence[int]:
-    """Return the indexes of the referenced steps, the newest first, without late ones."""
-    return [
+def _find_newest_step(passages: Sequence[PrefixPassage]) -> set[int]:
+    """Return the index of the newest referenced step that is not late, in a set of at most one."""
+    indexes = (
         index
         for index in reversed(range(len(passages)))
         if isinstance(passage := passages[index], ReferencedStep) and not passage.is_late
-    ]
+    )
+    return {*islice(indexes, 1)}
 
 
 def _find_unfolded(passages: Sequence[PrefixPassage]) -> Collection[int]:
@@ -391,7 +401,7 @@ def _find_unfolded(passages: Sequence[PrefixPassage]) -> Collection[int]:
         if isinstance(passage, ReferencedStep)
         for page_id in passage.pages
     }
-    return {*_newest_steps(passages)[:1], *newest.values()}
+    return _find_newest_step(passages) | {*newest.values()}
 
 
 def _join_runs(

@@ -56,7 +56,7 @@ class SequenceRules:
     tool_name: re.Pattern[str] = _ANY_TEXT
     """The pattern of names of tools."""
     has_ids: bool = True
-    """True if calls and answers have ids; else an answer belongs to the next call of its tool."""
+    """True if calls and answers have ids. If not, an answer belongs to its tool's next call."""
     ids_are_optional: bool = False
     """True if a call and its answer may have no ids."""
     merges_sides: bool = False
@@ -232,7 +232,7 @@ def _merge_messages(
 def _check_pairs(
     messages: Sequence[MessageParts], rules: SequenceRules, open_calls: Collection[str]
 ) -> Iterator[Finding]:
-    """Yield calls without an answer directly after them, and answers without a call before."""
+    """Yield calls that the next message does not answer, and answers without a call before them."""
     waiting: list[MessagePart] = []
     earlier_ids: set[str | None] = set()
     answered_ids: set[str | None] = set()
@@ -259,7 +259,7 @@ def _check_pairs(
 def _find_call(
     answer: MessagePart, waiting: Sequence[MessagePart], rules: SequenceRules
 ) -> MessagePart | None:
-    """Return the waiting call of an answer: the call with its id, or else the next of its tool."""
+    """Return the waiting call of an answer, by its id; without ids, the next call of its tool."""
     for call in waiting:
         if answer.call_id is not None and call.call_id is not None and rules.has_ids:
             if answer.call_id == call.call_id:
@@ -307,9 +307,10 @@ def _check_names(part: MessagePart, rules: SequenceRules) -> Iterator[Finding]:
 
 
 def _is_object(arguments: JsonValue, *, as_text: bool) -> bool:
-    """Return whether arguments are an object; with `as_text`, the JSON text of an object."""
+    """Return whether arguments are an object; with `as_text`, whether they are its JSON text."""
     if not as_text or not isinstance(arguments, str):
-        # With `as_text`, readers return an empty object for a call without arguments to check.
+        # For a call whose arguments are not to be checked, readers return an empty object. With
+        # `as_text`, any other object is invalid.
         return isinstance(arguments, dict) and not (as_text and arguments)
     try:
         return isinstance(json.loads(arguments), dict)
@@ -321,16 +322,16 @@ def _check_order(
     messages: Sequence[MessageParts], merged: Sequence[MessageParts], rules: SequenceRules
 ) -> Iterator[Finding]:
     """Yield messages whose side is not allowed at their position."""
-    others = [message for message in merged if message.side != "system"]
-    if others and rules.starts_with_user and not _is_user_text(others[0]):
-        yield make_finding("no-beginning", others[0].pointer, actual=others[0].side)
+    first = next((message for message in merged if message.side != "system"), None)
+    if first is not None and rules.starts_with_user and not _is_user_text(first):
+        yield make_finding("no-beginning", first.pointer, actual=first.side)
     has_begun = False
     for message in messages:
-        is_system = message.side == "system"
-        has_begun = has_begun or not is_system
-        if is_system and rules.system == "separate":
+        if message.side != "system":
+            has_begun = True
+        elif rules.system == "separate":
             yield make_finding("system-among-messages", message.pointer)
-        elif is_system and has_begun and rules.system == "first":
+        elif has_begun and rules.system == "first":
             yield make_finding("late-system", message.pointer)
     for before, message in pairwise(messages):
         if rules.alternates and before.side == message.side:
@@ -345,9 +346,10 @@ def _check_order(
 
 def _check_ending(messages: Sequence[MessageParts], rules: SequenceRules) -> Iterator[Finding]:
     """Yield white space at the end of the last message, if that is a message of the assistant."""
-    is_assistant = bool(messages) and messages[-1].side == "assistant"
-    for part in messages[-1].parts[-1:] if is_assistant else ():
-        if rules.has_no_trailing_space and part.text != part.text.rstrip():
+    if not rules.has_no_trailing_space or not messages or messages[-1].side != "assistant":
+        return
+    for part in messages[-1].parts[-1:]:
+        if part.text != part.text.rstrip():
             yield make_finding("trailing-space", part.pointer)
 
 
@@ -358,10 +360,10 @@ def _is_user_text(message: MessageParts) -> bool:
 
 def _check_signatures(messages: Sequence[MessageParts]) -> Iterator[Finding]:
     """Yield the unsigned first call of each message after the newest message of the user."""
-    newest = max(
+    newest_user_index = max(
         (index for index, message in enumerate(messages) if _is_user_text(message)), default=-1
     )
-    for message in messages[newest + 1 :]:
+    for message in messages[newest_user_index + 1 :]:
         for call in message.of_kind("call")[:1]:
             if not call.is_signed:
                 yield _make_fault("unsigned-call", call, call.call_id)
@@ -380,9 +382,10 @@ def _check_thoughts(messages: Sequence[MessageParts], rules: SequenceRules) -> I
                 for thought in thoughts
                 if not thought.is_signed
             )
-        ends_message = message.parts[-1:] == (*thoughts[-1:],) and index < len(messages) - 1
-        is_misplaced = message.side != "assistant" or ends_message
-        if rules.continues_thoughts and thoughts and is_misplaced:
+        if not thoughts or not rules.continues_thoughts:
+            continue
+        ends_message = message.parts[-1] == thoughts[-1] and index < len(messages) - 1
+        if message.side != "assistant" or ends_message:
             yield make_finding("misplaced-thought", thoughts[-1].pointer)
 
 
