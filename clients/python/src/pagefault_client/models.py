@@ -1934,7 +1934,7 @@ class WorkingSetPage(TypedDict):
 
 
 class WorkingSet(TypedDict):
-    """The part of a session in the context of a model, with levels and tokens."""
+    """The turns of a session that a model has in context, and the pages that it has loaded."""
 
     sessionId: str
     target: Target
