@@ -59,6 +59,9 @@ RECORDINGS = {
 WHATEVER_IS_LEFT = {"FLAC", "WebM of a pipe"}
 WITHOUT_A_NUMBER = media.mp3(says_size=False)
 PDF = media.pdf()
+PNG_START, GIF_START = media.png()[:33], b"GIF89a" + bytes(7)
+FILE_TYPE = b"\0\0\0\x10ftypisom\0\0\0\0"
+EBML, SEGMENT = media.webm()[:4], bytes.fromhex("18538067")
 CUTS = (0.05, 0.5, 0.9, 0.99)
 
 
@@ -99,6 +102,11 @@ def is_played(data: bytes) -> bool:
 def chunk(kind: bytes, data: bytes = b"", *, checksum: int | None = None) -> bytes:
     right = zlib.crc32(kind + data) if checksum is None else checksum
     return struct.pack(">I", len(data)) + kind + data + struct.pack(">I", right)
+
+
+def riff(kind: bytes, *chunks: bytes) -> bytes:
+    content = kind + b"".join(chunks)
+    return b"RIFF" + struct.pack("<I", len(content)) + content
 
 
 def with_chunk(png: bytes, added: bytes) -> bytes:
@@ -258,6 +266,77 @@ def test_damage_has_a_code_and_a_description(
     ],
 )
 def test_files_that_decoders_accept_are_sound(data: bytes, mime_type: str) -> None:
+    assert check(data, mime_type) is None
+
+
+@pytest.mark.parametrize(
+    ("mime_type", "data", "place"),
+    [
+        ("image/png", PNG_START[:8] + chunk(b"IDAT"), "it does not begin with an IHDR chunk"),
+        ("image/png", PNG_START + chunk(b"IEND"), "it has no IDAT chunk"),
+        ("image/png", PNG_START + b"\x80\0\0\0IDAT",
+         "there is something else in the place of a chunk"),
+        ("image/png", PNG_START + b"\0\0\0\0ID1T",
+         "there is something else in the place of a chunk"),
+        ("image/gif", GIF_START[:10], "it ends inside of a header"),
+        ("image/gif", GIF_START + b"!\xfe\5ab", "it ends inside of a block"),
+        ("image/gif", GIF_START + b";", "it has no picture"),
+        ("image/jpeg", b"\xff\xd8\xff\xd9", "it has no scan"),
+        ("image/jpeg", b"\xff\xd8\xff\xe0\0\1", "one of its segments has no length"),
+        ("image/jpeg", b"\xff\xd8\xff\xe0\0\4\0\0", "it ends before its first scan"),
+        ("image/jpeg", b"\xff\xd8\xff\xd0\xff", "it ends before its first scan"),
+        ("image/jpeg", b"\xff\xd8\xff\xda\0\2\0", "it has no frame header"),
+        ("image/jpeg", media.jpeg()[:-2], "it ends before the end of its picture"),
+        ("image/webp", IMAGES["WebP"][1][:-1], "it is shorter than it says"),
+        ("image/webp", riff(b"WEBP", b"VP8 \1\0\0\0"), "it ends inside of a chunk"),
+        ("image/webp", riff(b"WEBP", b"ICCP\0\0\0\0"), "it has no picture"),
+        ("image/avif", FILE_TYPE.replace(b"isom", b"avif") + b"\0\0\0\x08mdat",
+         "it has no meta box"),
+        ("video/mp4", FILE_TYPE + b"\0\0\0\7mdat",
+         "there is something else in the place of a box"),
+        ("video/mp4", FILE_TYPE + b"\0\0\0\x08mdat", "it has no moov box"),
+        ("video/mp4", FILE_TYPE + b"\0\0\0\x08moov", "there is nothing behind its header"),
+        ("video/mp4", FILE_TYPE + b"\0\0\0\x09\xa9xyz", "it ends inside of its last box"),
+        ("audio/mpeg", b"ID3\4\0\0\0\0\1\0" + bytes(128), "it ends before its first frame"),
+        ("audio/mpeg", media.mp3()[:4_096], "it is shorter than it says"),
+        ("audio/mpeg", WITHOUT_A_NUMBER[:-1], "it ends inside of a frame"),
+        ("audio/wav", riff(b"WAVE", b"fmt \0\0\0\0"), "it has no samples"),
+        ("audio/wav", riff(b"WAVE", b"data\1\0\0\0\0"), "it has no samples"),
+        ("audio/wav", riff(b"WAVE", b"fmt \0\0\0\0", b"data\3\0\0\0\0"),
+         "it ends before the end of its samples"),
+        ("audio/aiff", b"FORM\0\0\0\x0cAIFFCOMM\0\0\0\0", "it has no samples"),
+        ("audio/aiff", b"FORM\0\0\0\x0dAIFFSSND\0\0\0\3\0",
+         "it ends before the end of its samples"),
+        ("audio/ogg", media.ogg()[:-1], "it ends inside of a page"),
+        ("audio/flac", b"fLaC\x80\0\0\1\0", "it ends before its first frame"),
+        ("audio/flac", b"fLaC\0\0\0\0\x80\0", "it ends before its first frame"),
+        ("video/webm", EBML + b"\x80\xec\xffwebm", "it has no segment"),
+        ("video/webm", EBML + b"\x84webm\xec\x80", "it has no segment"),
+        ("video/webm", EBML + b"\x84webm" + SEGMENT + b"\x82\0", "it is shorter than it says"),
+        ("video/webm", EBML + b"\x84webm" + SEGMENT + b"\xff\xec\x82\0",
+         "it ends inside of an element"),
+        ("video/webm", EBML + b"\x84webm" + SEGMENT + b"\xff\xec",
+         "it ends inside of an element"),
+    ],
+)  # fmt: skip
+def test_damage_says_what_is_missing(mime_type: str, data: bytes, place: str) -> None:
+    detail = f"The {mime_type} is damaged: {place}."
+    assert check(data, mime_type) == Damage("damaged-media", detail)
+
+
+@pytest.mark.parametrize(
+    ("mime_type", "data"),
+    [
+        ("audio/wav", riff(b"WAVE", b"fmt \0\0\0\0", b"data\2\0\0\0\0")),
+        ("audio/flac", b"fLaC\x80\0\0\1\0\0"),
+        ("image/jpeg", b"\xff\xd8\xff\xc0\0\2\xff\xda\0\2\xff\xd9"),
+        ("image/png", PNG_START + chunk(b"IDAT") + chunk(b"IEND")),
+        ("video/mp4", FILE_TYPE + b"\0\0\0\x08moov" + b"\0\0\0\x08mdat"),
+        ("video/webm", EBML + b"\x84webm" + SEGMENT + b"\x81\0"),
+        ("video/webm", EBML + b"\x84webm" + SEGMENT + b"\xff\xec\x81\0"),
+    ],
+)
+def test_file_that_ends_with_its_last_part_is_sound(mime_type: str, data: bytes) -> None:
     assert check(data, mime_type) is None
 
 
