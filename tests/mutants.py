@@ -132,22 +132,36 @@ def run(tests: Sequence[str], tried: Sequence[Path], sample: int) -> dict[Path, 
     names = {module: line.split() for module, line in zip(tried, lines, strict=True)}
     chosen = [
         name
-        for module, all_names in names.items()
-        for name in random.Random(module.stem).sample(all_names, min(sample, len(all_names)))  # noqa: S311
+        for module, every in names.items()
+        for name in random.Random(module.stem).sample(every, min(sample or len(every), len(every)))  # noqa: S311
     ]
-    if any(names.values()):
-        command = [sys.executable, "-m", "mutmut", "run", "--max-children", "1", *chosen]
-        with (WORK / "log").open("w") as log:
-            if subprocess.call(command, cwd=WORK, env=env, stdout=log):  # noqa: S603
-                # No test reaches the modules, or one fails without a mutant.
-                print("".join((WORK / "log").read_text().splitlines(keepends=True)[-20:]))  # noqa: T201
+    log = ""
+    if chosen:
+        command = [sys.executable, "-m", "mutmut", "run", "--max-children", "1"]
+        ended = subprocess.run(  # noqa: S603
+            [*command, *(chosen if sample else ())],
+            check=False,
+            cwd=WORK,
+            env=env,
+            text=True,
+            stdout=subprocess.PIPE,
+        )
+        log = ended.stdout
+        if ended.returncode:
+            # No test reaches the modules, or one fails without a mutant.
+            print(*log.splitlines()[-20:], sep="\n")  # noqa: T201
+    is_reached = "could not find any test case for any mutant" not in log
     figures: dict[Path, list[int]] = {}
     for module in tried:
         meta = WORK / "mutants" / f"{paths[module]}.meta"
         statuses = json.loads(meta.read_text())["exit_code_by_key"] if meta.exists() else {}
-        ended = {name: status for name, status in statuses.items() if status is not None}
-        survivors = [name for name, status in ended.items() if status not in _KILLED]
-        figures[module] = [len(names[module]), len(ended), len(ended) - len(survivors)]
+        survivors = [
+            name
+            for name, status in statuses.items()
+            if (status is not None if is_reached else name in chosen) and status not in _KILLED
+        ]
+        killed = sum(status in _KILLED for status in statuses.values())
+        figures[module] = [len(names[module]), len(survivors) + killed, killed]
         print(f"{module.relative_to(ROOT)}: {figures[module]}", *survivors, sep="\n  ", flush=True)  # noqa: T201
     return figures
 
