@@ -52,9 +52,10 @@ class TextWeight:
         self._value_bytes += containers * _CONTAINER_BYTES + members * _MEMBER_BYTES
         if self._width < 4:
             self._update_width(data)
-            # The end of the previous data may have cut an escape.
-            self._update_width(self._last_bytes + data[:_LONGEST_ESCAPE])
-            self._last_bytes = data[-_LONGEST_ESCAPE:]
+            # The end of the previous data, however short, may have cut an escape.
+            seam = self._last_bytes + data[:_LONGEST_ESCAPE]
+            self._update_width(seam)
+            self._last_bytes = (seam if len(data) < _LONGEST_ESCAPE else data)[-_LONGEST_ESCAPE:]
 
     def estimate_bytes(self, text_bytes: int) -> int:
         """Return an upper estimate of the memory in bytes for work on this text.
