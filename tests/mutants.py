@@ -47,14 +47,32 @@ use_git_change_detection = false
 track_dependencies = false
 timeout_constant = 10.0
 """
+# Functions that run while modules are imported are left out: mutmut starts a mutant afterwards.
 _PRINT_NAMES = """
+import importlib
 import sys
 from pathlib import Path
 from mutmut.mutation.file_mutation import mutate_file_contents
-from mutmut.utils.format_utils import get_mutant_name
-for module in map(Path, sys.argv[1:]):
-    names = mutate_file_contents(str(module), module.read_text()).mutant_names
-    print(*(get_mutant_name(module, name) for name in names))
+from mutmut.utils.format_utils import get_mutant_name, make_mutant_key
+
+sys.path[:0] = ["src", "."]
+paths = [Path(argument) for argument in sys.argv[1:]]
+ran = set()
+
+def note(frame, event, _):
+    if event == "call":
+        *class_names, name = frame.f_code.co_qualname.split(".")
+        key = make_mutant_key(name, ".".join(class_names) or None)
+        ran.add((Path(frame.f_code.co_filename).resolve(), key))
+
+sys.setprofile(note)
+for path in (*Path("src/pagefault_dialects").rglob("*.py"), *paths):
+    importlib.import_module(".".join(path.with_suffix("").parts).removeprefix("src."))
+sys.setprofile(None)
+for path in paths:
+    names = mutate_file_contents(str(path), path.read_text()).mutant_names
+    tried = [name for name in names if (path.resolve(), name.partition("__mutmut_")[0]) not in ran]
+    print(*(get_mutant_name(path, name) for name in tried))
 """
 
 

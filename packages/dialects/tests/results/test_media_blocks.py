@@ -509,6 +509,21 @@ def test_other_members_of_a_block_are_kept() -> None:
     )
 
 
+def test_other_members_of_a_block_of_a_provider_are_kept_unless_they_are_null() -> None:
+    block = {
+        "type": "image_url",
+        "image_url": {"url": PNG_URI},
+        "note": "kept",
+        "nothing": None,
+        "annotations": {"audience": ["user"]},
+        "cache_control": {"type": "ephemeral"},
+    }
+    assert result_of(block) == Result(
+        (medium(0, Provenance({"audience": ["user"]})), json_part('{"note":"kept"}')),
+        (Medium(PNG, "image/png", "image"),),
+    )
+
+
 @pytest.mark.parametrize(
     "record",
     [
