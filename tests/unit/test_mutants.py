@@ -36,7 +36,7 @@ def test_module_is_tried_with_the_tests_that_import_it(
     [
         ("pages/instructions", "pages"),
         ("soundness/matroska", "media"),
-        ("targets/media_lines", "targets"),  # Some import a constant.
+        ("targets/table", "targets"),  # Some import a constant.
     ],
 )
 def test_module_that_no_test_imports_is_tried_with_all_tests_beside_it(
