@@ -115,7 +115,7 @@ async def _history(store: Store, session_id: str, after_seq: int) -> int:
     """Read a page of a history; not by the service, which keeps the pages it has shown."""
 
     def read(unit: UnitOfWork) -> int:
-        unit[SessionHistory].history_head(session_id)
+        unit[SessionHistory].find_head(session_id)
         return len(unit[SessionHistory].entries(session_id, after_seq=after_seq, limit=SHOWN))
 
     return await store.services[Records].read(PROJECT, read)

@@ -23,7 +23,7 @@ from pagefault_dialects.messages.entry_reading import (
     read_stored,
 )
 from pagefault_dialects.model.conversation import ComposedTurn, DataItem, Item, Medium, TextItem
-from pagefault_dialects.pages.page_text import readable_texts
+from pagefault_dialects.pages.page_text import iterate_texts
 
 # Members with ids, types and addresses, which are not indexed.
 _UNINDEXED = frozenset(
@@ -185,7 +185,7 @@ def _readable(text: str) -> Iterator[str]:
     """Yield the texts in a text that is JSON, or the text itself."""
     if text.lstrip()[:1] in {"{", "["} and len(text) <= 4 * MAX_INDEXED_CHARS:
         try:
-            yield from readable_texts(text)
+            yield from iterate_texts(text)
         except InvalidJsonError:
             yield text
     else:

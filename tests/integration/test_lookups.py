@@ -135,7 +135,7 @@ async def test_what_is_asked_all_the_time_is_read_by_no_pool(store: Store, engin
         return (
             unit[PageRecords].find("no-page", with_content=True),
             unit[PageLevelRecords].find("no-page"),
-            unit[SessionHistory].history_head("no-session"),
+            unit[SessionHistory].find_head("no-session"),
             unit[SessionHistory].entries("no-session", after_seq=0, limit=9),
         )
 

@@ -336,7 +336,7 @@ class StoredConversations:
 
 def _read_batch(unit: UnitOfWork, session_id: str, after_seq: int) -> _Batch | None:
     """Return the entries of a history after `after_seq`; `None` if there is no such session."""
-    head = unit[SessionHistory].history_head(session_id)
+    head = unit[SessionHistory].find_head(session_id)
     if head is None:
         return None
     entries = unit[SessionHistory].entries(session_id, after_seq=after_seq, limit=_QUERY_ENTRIES)

@@ -189,7 +189,7 @@ class HistoryTexts:
             missing: What the session does not have, such as `no entry 12`.
         """
         head = await self.records.read(
-            project_id, lambda unit: unit[SessionHistory].history_head(session_id)
+            project_id, lambda unit: unit[SessionHistory].find_head(session_id)
         )
         last_seq = head.last_seq if head else 0
         hint = f" @entries:1-{last_seq} lists those there are." if last_seq else ""

@@ -241,7 +241,7 @@ def _has_call_message(unit: UnitOfWork, session_id: str, call_id: str) -> bool:
     Answers do not count as messages here, since the answers to parallel calls follow the message.
     """
     call_json = json_text(call_id).encode()
-    newest = unit[SessionHistory].newest_messages(session_id, max_numbers=_RECENT_ENTRIES)
+    newest = unit[SessionHistory].iterate_newest_messages(session_id, max_numbers=_RECENT_ENTRIES)
     messages = islice(
         (message for message in newest if message.tool_call_id is None and message.role != "tool"),
         _RECENT_MESSAGES,

@@ -192,7 +192,7 @@ class SessionTurns:
         """
         seqs, _, incarnation = stored_outcome.partition(" ")
         head = await self.records.read(
-            project_id, lambda unit: unit[SessionHistory].history_head(session_id)
+            project_id, lambda unit: unit[SessionHistory].find_head(session_id)
         )
         # Versions before the incarnation was introduced have stored only the numbers.
         if head is None or incarnation not in ("", head.incarnation):
@@ -227,7 +227,7 @@ class SessionTurns:
             ]
             seqs += [append_result(refusal, unit) for refusal in refusals]
             if call is not None:
-                head = unit[SessionHistory].history_head(session_id)
+                head = unit[SessionHistory].find_head(session_id)
                 incarnation = (head.incarnation if head else None) or ""
                 outcome = f"{','.join(map(str, seqs))} {incarnation}"
                 Idempotency(self.records).record_answer(unit, call, outcome)

@@ -34,7 +34,7 @@ from pagefault_dialects.media.legacy_charsets import TextDecoder, charset_name
 from pagefault_dialects.media.types import is_textual
 from pagefault_dialects.model.page import Level
 from pagefault_dialects.model.resource import Resource
-from pagefault_dialects.pages.effective_level import whole_text
+from pagefault_dialects.pages.effective_level import read_whole_text
 from pagefault_dialects.pages.line_formats import quote
 from pagefault_dialects.text_windows import LineRange, parse_line_range
 from pagefault_dialects.texts.excerpts import LineCollector, LineExcerpt, MatchCollector, Matches
@@ -117,7 +117,7 @@ class TextReader:
             raise WrongArgumentsError(f"These pages are there, one for each call: {calls}.")
         page_id, views = page_ids[0], self.faults.views
         view = await views.view(context.project_id, page_id, Level.FULL)
-        text = await run_in_loop_if(view.is_quick, whole_text, view.page)
+        text = await run_in_loop_if(view.is_quick, read_whole_text, view.page)
         if text is None:
             call = f"page_fault({quote(page_id)}, 0)"
             raise WrongArgumentsError(f"Page {page_id} has no text. {call} shows it.")

@@ -136,7 +136,9 @@ def _recent_messages(
 ) -> Iterator[StoredHistoryMessage]:
     """Yield the messages among the newest entries of a session, the newest first."""
     history = unit[SessionHistory]
-    return history.newest_messages(session_id, max_numbers=_MAX_REPEAT_ENTRIES, after_seq=after_seq)
+    return history.iterate_newest_messages(
+        session_id, max_numbers=_MAX_REPEAT_ENTRIES, after_seq=after_seq
+    )
 
 
 def _find_mentions(entry: StoredHistoryMessage, call_ids: Collection[str]) -> dict[str, bool]:
@@ -188,7 +190,7 @@ def _find_calls(
     Only the newest messages are read: calls are answered soon, and the session is locked meanwhile.
     """
     encoded_id = _encode_id(call_id)
-    for entry in unit[SessionHistory].newest_messages(
+    for entry in unit[SessionHistory].iterate_newest_messages(
         session_id, max_numbers=_MAX_CALL_ENTRIES, after_seq=after_seq, to=to
     ):
         if encoded_id in entry.message and makes_call(entry, call_id):

@@ -171,7 +171,7 @@ class NewEntries:
             WholeSessionNeededError: The session cannot be cached, or has link files.
         """
         session_id, since = request.session_id, request.since
-        head = require_found(unit[SessionHistory].history_head(session_id), "session")
+        head = require_found(unit[SessionHistory].find_head(session_id), "session")
         if head.incarnation is None:
             # A session of an older version has no incarnation, which would distinguish it from a
             # later session of the same name.

@@ -115,7 +115,7 @@ def _measure_entries(
     unit: UnitOfWork, *, session_id: str, after_seq: int, limit: int
 ) -> tuple[int, int, str | None]:
     """Return the number of entries to read, their size in bytes, and the next cursor."""
-    head = require_found(unit[SessionHistory].history_head(session_id), "session")
+    head = require_found(unit[SessionHistory].find_head(session_id), "session")
     batch = unit[SessionHistory].find_batch(
         session_id, after_seq=after_seq, limit=limit, max_bytes=_MAX_READ_BYTES
     )

@@ -78,7 +78,7 @@ def _read_session(
     unit: UnitOfWork, session_id: str, turn_cache: TurnCache, up_to: int | None
 ) -> tuple[Sequence[StoredEntry], Mapping[str, Resource], int, bytes | None]:
     """Return the entries, the resources that they refer to, the last `seq`, and the prompt."""
-    head = require_found(unit[SessionHistory].history_head(session_id), "session")
+    head = require_found(unit[SessionHistory].find_head(session_id), "session")
     last_seq = head.last_seq if up_to is None else min(up_to, head.last_seq)
     entries = read_entries(unit, session_id, head, turn_cache, after_seq=0, to_seq=last_seq)
     resources = unit[ResourceRecords].find_in_session(

@@ -420,7 +420,7 @@ def _require_entry(unit: UnitOfWork, session_id: str, at: int) -> None:
         InvalidPayloadError: There is no such entry yet.
         NotFoundError: There is no such session.
     """
-    head = require_found(unit[SessionHistory].history_head(session_id), "session")
+    head = require_found(unit[SessionHistory].find_head(session_id), "session")
     if at > head.last_seq:
         raise InvalidPayloadError(
             f"The newest entry of the session has the number {head.last_seq}.",

@@ -435,7 +435,7 @@ class SessionWindows:
     ) -> _Batch:
         """Read a batch in a snapshot of the records; see `_read_batch`."""
         session_id, fold_seq, stride = request.session_id, request.fold_seq, max(1, request.stride)
-        head = require_found(unit[SessionHistory].history_head(session_id), "session")
+        head = require_found(unit[SessionHistory].find_head(session_id), "session")
         key, prefix = self._find_prefix(unit, request, head, latest)
         last_seq = head.last_seq if request.up_to is None else min(request.up_to, head.last_seq)
         is_last = reads_rest or fold_seq - prefix.seq <= 2 * request.stride

@@ -32,7 +32,7 @@ def find_answered_tools(
         missing = set(call_ids)
         session_id, seq = source.session_id, source.seq
         if missing and session_id and seq and read_bytes < _MAX_BYTES:
-            earlier = unit[SessionHistory].newest_messages(
+            earlier = unit[SessionHistory].iterate_newest_messages(
                 session_id, max_numbers=_MAX_DISTANCE, to=seq - 1
             )
             calls: dict[str, str] = {}

@@ -22,7 +22,7 @@ def find_origin(unit: UnitOfWork, session_id: str, up_to: int) -> ForkOrigin:
         NotFoundError: The session does not exist.
         InvalidPayloadError: The session has no entry `up_to`, or has too many entries to be copied.
     """
-    head = unit[SessionHistory].history_head(session_id)
+    head = unit[SessionHistory].find_head(session_id)
     if head is None:
         raise NotFoundError("session")
     if up_to > head.last_seq:

@@ -155,7 +155,7 @@ class History:
         start = find_list_start("messages", "A page of a history", cursor, after_seq)
         list_range = ListRange(project_id, session_id, start, limit)
         current_head = await self.records.read(
-            project_id, lambda unit: unit[SessionHistory].history_head(session_id)
+            project_id, lambda unit: unit[SessionHistory].find_head(session_id)
         )
         head = require_found(current_head, "session")
         if cached := self._cache.find(list_range, head):
@@ -267,7 +267,7 @@ class History:
 
 def _read_entries(unit: UnitOfWork, list_range: ListRange, *, max_bytes: int) -> _Entries | int:
     """Return the entries of a list, or their size in bytes if it is above `max_bytes`."""
-    head = require_found(unit[SessionHistory].history_head(list_range.session_id), "session")
+    head = require_found(unit[SessionHistory].find_head(list_range.session_id), "session")
     batch = unit[SessionHistory].find_batch(
         list_range.session_id, after_seq=list_range.after_seq, limit=list_range.limit
     )

@@ -70,7 +70,7 @@ _RECORDS = {
 }
 _MESSAGES = _make_lookup(messages, messages.c.message_id, MESSAGE)
 _LAST_SEQ = scoped_select(sessions, sessions.c.last_seq, by=["session_id"]).scalar_subquery()
-# `SessionHistory.newest_messages` searches the numbers after `_START`, up to `_END`.
+# `SessionHistory.iterate_newest_messages` searches the numbers after `_START`, up to `_END`.
 _END = func.coalesce(bindparam("to", type_=BigInteger()), _LAST_SEQ)
 _START = _END - bindparam("max_numbers", type_=Integer())
 _AFTER = bindparam("after_seq", type_=BigInteger())
@@ -167,7 +167,7 @@ class SessionHistory(Repository):
         """Return whether the history has entries after a `seq`."""
         return bool(self.find_batch(session_id, after_seq=after_seq, limit=1).rows)
 
-    def history_head(self, session_id: str) -> HistoryHead | None:
+    def find_head(self, session_id: str) -> HistoryHead | None:
         """Return the head of the history; `None` if the session does not exist."""
         rows = self._scope.look_up(FIND_SESSION, session_id=session_id)
         return read_row(HistoryHead, rows[0]) if rows else None
@@ -192,7 +192,7 @@ class SessionHistory(Repository):
         """Return the entries of a batch; see `find_batch`."""
         return self.find_batch(session_id, after_seq=after_seq, limit=limit).read_entries()
 
-    def newest_messages(
+    def iterate_newest_messages(
         self, session_id: str, *, max_numbers: int, after_seq: int = 0, to: int | None = None
     ) -> Iterator[StoredHistoryMessage]:
         """Yield the messages of clients among the last numbers of a session, the newest first.

@@ -19,7 +19,7 @@ from pagefault_dialects.pages.effective_level import (
     EffectiveLevel,
     find_attached_image,
     find_effective_level,
-    whole_text,
+    read_whole_text,
 )
 from pagefault_dialects.pages.languages import add_fences, language_of
 
@@ -163,7 +163,7 @@ def test_smaller_image_is_attached_at_reduced() -> None:
     ],
 )
 def test_whole_text_is_that_of_the_fullest_level(page: Page, words: str | None) -> None:
-    assert whole_text(page) == words
+    assert read_whole_text(page) == words
 
 
 @pytest.mark.parametrize(
@@ -204,4 +204,4 @@ def test_level_without_content_is_replaced_by_the_nearest_one(
 ) -> None:
     page = make_page("p", Body("none"), supplied=supplied, **fields)
     assert [find_effective_level(page, level).level for level in Level] == levels
-    assert whole_text(page) == words
+    assert read_whole_text(page) == words

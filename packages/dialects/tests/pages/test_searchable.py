@@ -6,7 +6,7 @@ from hypothesis import given
 from packages.dialects.tests.pages.page_factory import JSON_VALUES
 from pagefault_dialects.json.values import JsonValue
 from pagefault_dialects.model.page import BodyKind, PageFields
-from pagefault_dialects.pages.page_text import list_page_texts, readable_texts
+from pagefault_dialects.pages.page_text import iterate_texts, list_page_texts
 
 READ = {
     "keys, texts and numbers in order": (
@@ -28,20 +28,20 @@ READ = {
 
 @pytest.mark.parametrize(("value", "texts"), READ.values(), ids=READ)
 def test_data_is_searched_by_its_words(value: JsonValue, texts: list[str]) -> None:
-    assert list(readable_texts(value)) == texts
+    assert list(iterate_texts(value)) == texts
 
 
 def test_deep_data_is_searched_to_its_end() -> None:
     deep: Any = "zebra"
     for _ in range(5_000):
         deep = {"a": [deep]}
-    assert list(readable_texts(deep)) == ["a"] * 5_000 + ["zebra"]
+    assert list(iterate_texts(deep)) == ["a"] * 5_000 + ["zebra"]
 
 
 @pytest.mark.slow
 @given(value=JSON_VALUES)
 def test_every_key_is_searched(value: JsonValue) -> None:
-    read = list(readable_texts([value]))
+    read = list(iterate_texts([value]))
     assert not isinstance(value, dict) or set(value) <= set(read)
 
 

@@ -226,6 +226,7 @@ class _Pairing:
                 )
             position = self.path.index(line) if line in self.path else 0
             if position:
+                # The inserted line is the new parent of the next line of the conversation.
                 self.edits.parents[self.path[position - 1]] = make_result_uuid(
                     self.lines[line], results
                 )

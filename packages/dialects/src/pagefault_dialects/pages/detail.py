@@ -30,8 +30,8 @@ from pagefault_dialects.pages.line_formats import (
 from pagefault_dialects.pages.page_text import (
     find_caption,
     find_transcript,
+    list_scene_lines,
     read_level_text,
-    scene_lines,
 )
 from pagefault_dialects.pages.sizes import estimate_page_tokens
 from pagefault_dialects.texts.cuts import find_boundary_before
@@ -207,7 +207,7 @@ def _content_preview(page: Page) -> str:
         return f"[no caption] {properties}" if properties else "[no caption]"
     if fields.modality in ("audio", "video"):
         transcript = find_transcript(fields, full)
-        if transcript is None and (scenes := scene_lines(fields)):
+        if transcript is None and (scenes := list_scene_lines(fields)):
             words = " ".join(line[4:] for line in scenes)
             return f"[scenes] {_preview(words)}"
         return "[no transcript]" if transcript is None else f"[transcript] {_preview(transcript)}"

@@ -10,7 +10,11 @@ from typing import NamedTuple
 
 from pagefault_dialects.json.values import iterate_values
 from pagefault_dialects.model.page import Body, Level, Page
-from pagefault_dialects.pages.page_text import level_with_text, read_image_text, read_level_text
+from pagefault_dialects.pages.page_text import (
+    find_level_with_text,
+    read_image_text,
+    read_level_text,
+)
 
 _RECORDINGS = frozenset({"audio", "video"})
 
@@ -90,7 +94,7 @@ def find_effective_level(
     return EffectiveLevel(existing, has_more)
 
 
-def whole_text(page: Page) -> str | None:
+def read_whole_text(page: Page) -> str | None:
     """Return the text of a page's fullest level; `None` if it has no text.
 
     The offsets in requests count characters of this text.
@@ -112,7 +116,7 @@ def _find_existing_level(page: Page, level: Level) -> Level:
     if page.at(level) is not None:
         return level
     if level is Level.REDUCED:
-        return level_with_text(page, level)
+        return find_level_with_text(page, level)
     if level is not Level.FULL or page.fields.modality in _RECORDINGS:
         return level
     if page.fields.modality == "image":

@@ -13,12 +13,12 @@ from pagefault_dialects.errors import Fault, InvalidPayloadError
 from pagefault_dialects.model.page import Body, Level, Modality, Page, PageFields, Representation
 from pagefault_dialects.pages.descriptors import build_tags, describe_medium, measured_dimensions
 from pagefault_dialects.pages.page_text import (
-    body_text,
+    build_video_text,
     find_caption,
     find_transcript,
-    scene_lines,
-    structured_data,
-    video_text,
+    list_scene_lines,
+    parse_structured_data,
+    read_body_text,
 )
 from pagefault_dialects.pages.reduced_data import (
     ABSTRACT_LIMIT_CHARS,
@@ -152,9 +152,9 @@ def _check_fit(modality: Modality, level: Level, body: Body, below: Representati
     if body.is_media and below.body.is_media:
         limit = f"{body_size_bytes(below.body)} bytes"
     elif body.is_media:
-        limit = f"{len(body_text(below.body))} characters, and no medium"
+        limit = f"{len(read_body_text(below.body))} characters, and no medium"
     else:
-        limit = f"{len(body_text(below.body))} characters (JSON counted as compact text)"
+        limit = f"{len(read_body_text(below.body))} characters (JSON counted as compact text)"
     raise _make_level_error(
         level, f"may not be longer than the level below it, {below.level.name}: at most {limit}"
     )
@@ -191,14 +191,16 @@ def _reduced_bodies(source: _Source) -> list[Body]:
         case "audio":
             return _text_bodies(find_transcript(fields, full))
         case "video":
-            return _text_bodies(video_text(fields, full))
+            return _text_bodies(build_video_text(fields, full))
         case "structured":
-            return [Body("json", truncate_data(structured_data(full)))] if _is_data(full) else []
+            return (
+                [Body("json", truncate_data(parse_structured_data(full)))] if _is_data(full) else []
+            )
 
 
 def _abstract_bodies(source: _Source) -> list[Body]:
     fields, full = source.fields, source.full
-    supplied = body_text(source.supplied) if source.supplied else None
+    supplied = read_body_text(source.supplied) if source.supplied else None
     match fields.modality:
         case "text":
             return _summary_bodies(_plain_text(full) if supplied is None else supplied)
@@ -210,7 +212,7 @@ def _abstract_bodies(source: _Source) -> list[Body]:
                 if text is None
                 else _summary_bodies(text)
             )
-        case "video" if scenes := scene_lines(fields):
+        case "video" if scenes := list_scene_lines(fields):
             return _text_bodies(_take_scenes(scenes))
         case "audio" | "video":
             return _summary_bodies(find_transcript(fields, full) if supplied is None else supplied)
@@ -218,13 +220,15 @@ def _abstract_bodies(source: _Source) -> list[Body]:
             if source.supplied is not None and source.supplied.kind == "text":
                 return _summary_bodies(supplied)
             body = source.supplied or full
-            return [Body("json", outline_data(structured_data(body)))] if _is_data(body) else []
+            return (
+                [Body("json", outline_data(parse_structured_data(body)))] if _is_data(body) else []
+            )
 
 
 def _plain_text(full: Body) -> str | None:
     """Return the text of the content; `None` for a medium, and without content."""
     is_text = full.kind == "text" or (full.kind != "none" and full.media is None)
-    return body_text(full) if is_text else None
+    return read_body_text(full) if is_text else None
 
 
 def _is_data(body: Body) -> bool:

@@ -58,7 +58,7 @@ def escape_line_breaks(text: str) -> str:
     return _UNSAFE.sub(_escape, text)
 
 
-def bracketed_name(filename: str) -> str:
+def escape_bracketed_name(filename: str) -> str:
     """Return a file name for a text in brackets, with parentheses in place of its own brackets."""
     return escape_line_breaks(filename).translate(_TO_PARENTHESES)
 

@@ -24,7 +24,7 @@ from pagefault_dialects.pages.effective_level import find_effective_level
 from pagefault_dialects.pages.languages import add_fences, visible_language
 from pagefault_dialects.pages.line_formats import escape_line_breaks, format_duration, quote
 from pagefault_dialects.pages.page_text import (
-    level_with_text,
+    find_level_with_text,
     list_passages,
     read_image_text,
     read_level_text,
@@ -81,7 +81,7 @@ def _describe_recording(page: Page, level: Level, *, has_words: bool) -> str:
     if has_words:
         size = format_dimensions(fields, page.full) if fields.modality == "video" else None
         properties += filter(None, [mime_type(fields, page.full), size])
-        is_summary = level_with_text(page, level) is Level.ABSTRACT
+        is_summary = find_level_with_text(page, level) is Level.ABSTRACT
         properties.append("summary below" if is_summary else _describe_passages(page, level))
     else:
         properties.append(_MISSING["audio"])

@@ -29,7 +29,7 @@ _LABELS: dict[PassageName, str] = {"content": "Content: ", "supplied": "Supplied
 _RECORDINGS = frozenset({"audio", "video"})
 
 
-def body_text(body: Body) -> str:
+def read_body_text(body: Body) -> str:
     """Return the text of a body. For a medium, that is its reference, never its bytes."""
     if body.kind == "json":
         return json_text(body.value)
@@ -38,7 +38,7 @@ def body_text(body: Body) -> str:
     return "" if body.value is None else str(body.value)
 
 
-def content_text(full: Body) -> str | None:
+def find_content_text(full: Body) -> str | None:
     """Return the content if it is plain text and not blank."""
     return str(full.value) if full.kind == "text" and str(full.value).strip() else None
 
@@ -53,25 +53,27 @@ def find_transcript(fields: PageFields, full: Body) -> str | None:
     return _field_or_content(fields.transcript, full)
 
 
-def scene_line(scene: str | dict[str, JsonValue]) -> str | None:
+def format_scene(scene: str | dict[str, JsonValue]) -> str | None:
     """Return a scene as a line: `  - 0:05 summary`; `None` if it has no text."""
     summary = _scene_summary(scene)
     return f"  - {_format_scene_times(scene)}{escape_line_breaks(summary)}" if summary else None
 
 
-def scene_lines(fields: PageFields) -> list[str]:
+def list_scene_lines(fields: PageFields) -> list[str]:
     """Return a line for each scene that has text."""
-    return [line for scene in find_scenes(fields) or () if (line := scene_line(scene)) is not None]
+    return [
+        line for scene in find_scenes(fields) or () if (line := format_scene(scene)) is not None
+    ]
 
 
-def video_text(fields: PageFields, full: Body) -> str | None:
+def build_video_text(fields: PageFields, full: Body) -> str | None:
     """Return the lines of a video's scenes and its transcript; `None` if it has neither."""
     transcript = find_transcript(fields, full)
-    parts = [*scene_lines(fields), *([transcript] if transcript else [])]
+    parts = [*list_scene_lines(fields), *([transcript] if transcript else [])]
     return "\n".join(parts) or None
 
 
-def structured_data(body: Body) -> JsonValue:
+def parse_structured_data(body: Body) -> JsonValue:
     """Return the data of a body of a structured page.
 
     If it is a string with JSON text, that is parsed. A string that is not JSON, or is nested too
@@ -90,7 +92,7 @@ def structured_data(body: Body) -> JsonValue:
 
 def _field_or_content(value: str | None, full: Body) -> str | None:
     """Return the value of a field; if it is blank, the content if that is plain text."""
-    return value if value is not None and value.strip() else content_text(full)
+    return value if value is not None and value.strip() else find_content_text(full)
 
 
 def _scene_summary(scene: str | dict[str, JsonValue]) -> str:
@@ -132,7 +134,7 @@ class Passage:
         return self.start + len(self.text)
 
 
-def level_with_text(page: Page, level: Level) -> Level:
+def find_level_with_text(page: Page, level: Level) -> Level:
     """Return a level of a recording, or the next higher level if that level has no text.
 
     If the client supplied a transcript or a summary only as a higher level, that text is used for
@@ -151,14 +153,14 @@ def list_passages(page: Page, level: Level) -> list[Passage]:
     then a supplied level if it is longer than all of these. Other levels have the text of the
     level, with the scenes if it was derived from them.
     """
-    existing = level_with_text(page, level)
+    existing = find_level_with_text(page, level)
     if existing is Level.FULL:
         return _add_positions(_full_passages(page))
     representation = page.at(existing)
     if representation is None or representation.body.is_media:
         return []
-    text = body_text(representation.body)
-    if existing is Level.REDUCED and text == video_text(page.fields, page.full):
+    text = read_body_text(representation.body)
+    if existing is Level.REDUCED and text == build_video_text(page.fields, page.full):
         return _add_positions(_described_passages(page))
     return _add_positions([Passage("transcript", text)])
 
@@ -183,7 +185,7 @@ def _described_passages(page: Page) -> list[Passage]:
     """Return the scenes and the transcript, as far as the page has them."""
     fields = page.fields
     scenes = (find_scenes(fields) or ()) if fields.modality == "video" else ()
-    lines = ((scene_line(scene), scene) for scene in scenes)
+    lines = ((format_scene(scene), scene) for scene in scenes)
     parts = [Passage("scene", line, scene) for line, scene in lines if line is not None]
     transcript = find_transcript(fields, page.full)
     return [*parts, *([] if transcript is None else [Passage("transcript", transcript)])]
@@ -193,7 +195,7 @@ def _stored_passages(page: Page) -> list[Passage]:
     """Return the scenes, the transcript, and the content if it is not the transcript."""
     parts = _described_passages(page)
     transcript = find_transcript(page.fields, page.full)
-    content = content_text(page.full)
+    content = find_content_text(page.full)
     if content is None or transcript is None or content.strip() == transcript.strip():
         return parts
     return [*parts, Passage("content", content)]
@@ -204,7 +206,7 @@ def _full_passages(page: Page) -> list[Passage]:
     reduced = page.levels.get(Level.REDUCED)
     if reduced is None or reduced.origin != "supplied" or reduced.body.is_media:
         return parts
-    supplied = body_text(reduced.body)
+    supplied = read_body_text(reduced.body)
     if all(passage.name != "transcript" for passage in parts):
         return [*parts, Passage("transcript", supplied)]
     is_longer = len(supplied) > len(join_passages(parts))
@@ -222,19 +224,19 @@ def read_level_text(page: Page, level: Level) -> str | None:
     representation = page.at(_existing_level(page, level))
     if level is Level.REFERENCE:
         tag = build_tags(page.page_id, page.fields, page.full)[0]
-        return body_text(representation.body) if representation else tag
+        return read_body_text(representation.body) if representation else tag
     if modality in _RECORDINGS:
         parts = list_passages(page, level)
         return join_passages(parts) if parts else None
     if level is Level.FULL and modality == "image":
-        return content_text(page.full)
+        return find_content_text(page.full)
     if representation is None:
         return None
     if modality == "structured":
-        return json_text(level_data(page, level))
+        return json_text(find_level_data(page, level))
     body = representation.body
     has_words = body.kind in ("text", "json") or (modality == "text" and body.media is None)
-    return body_text(body) if has_words else None
+    return read_body_text(body) if has_words else None
 
 
 def read_image_text(page: Page, level: Level) -> str | None:
@@ -248,7 +250,7 @@ def read_image_text(page: Page, level: Level) -> str | None:
         return read_level_text(page, level)
     representation = page.at(level)
     is_text = representation is not None and not representation.body.is_media
-    has_own_text = level is not Level.FULL or content_text(page.full) is not None
+    has_own_text = level is not Level.FULL or find_content_text(page.full) is not None
     if has_own_text and (is_text or representation is None):
         return _caption_at(page, level)
     higher = (item for item in (Level.REDUCED, Level.ABSTRACT) if item > level)
@@ -259,7 +261,7 @@ def read_image_text(page: Page, level: Level) -> str | None:
     return max((text for text in captions if text is not None), key=len, default=None)
 
 
-def level_data(page: Page, level: Level) -> JsonValue:
+def find_level_data(page: Page, level: Level) -> JsonValue:
     """Return the data of a structured page at a level; `None` if there is none."""
     representation = page.at(_existing_level(page, level))
     if representation is None:
@@ -269,12 +271,12 @@ def level_data(page: Page, level: Level) -> JsonValue:
     # Other derived data is parsed already, so its strings are not JSON text.
     if representation.origin == "derived" and not is_content:
         return body.value
-    return structured_data(body)
+    return parse_structured_data(body)
 
 
 def _existing_level(page: Page, level: Level) -> Level:
     """Return ABSTRACT for a missing REDUCED level, and any other level unchanged."""
-    return level_with_text(page, level) if level is Level.REDUCED else level
+    return find_level_with_text(page, level) if level is Level.REDUCED else level
 
 
 def _caption_at(page: Page, level: Level) -> str | None:
@@ -292,12 +294,12 @@ def _has_derived_caption(page: Page) -> bool:
     return not has_words and find_caption(page.fields, page.full) is None
 
 
-def readable_texts(value: JsonValue) -> Iterator[str]:
+def iterate_texts(value: JsonValue) -> Iterator[str]:
     """Yield the keys, strings and numbers of a JSON value of any depth, in order.
 
     If the value is a string with the JSON text of an object, an array or a string, that is parsed.
     """
-    parsed = structured_data(Body("json", value))
+    parsed = parse_structured_data(Body("json", value))
     is_plain = isinstance(value, str) and not isinstance(parsed, dict | list | str)
     stack: list[Iterator[JsonValue]] = [iter([value if is_plain else parsed])]
     while stack:
@@ -328,12 +330,12 @@ def list_page_texts(
     """
     texts = [fields.transcript]
     for scene in find_scenes(fields) or ():
-        texts += [scene] if isinstance(scene, str) else readable_texts(scene)
+        texts += [scene] if isinstance(scene, str) else iterate_texts(scene)
     if content_kind == "text":
         texts.append(content)
     elif content_kind == "json":
         # Joined to one text, so that a key and its value are found together, in the same snippet.
-        texts.append("\n".join(readable_texts(content)))
+        texts.append("\n".join(iterate_texts(content)))
     return _non_empty([fields.hint, fields.caption]), _non_empty(texts)
 
 

@@ -4,7 +4,7 @@ from pagefault_dialects.media.types import is_textual
 from pagefault_dialects.model.page import Body, Level, Page, PageFields
 from pagefault_dialects.model.resource import resource_kind
 from pagefault_dialects.pages.descriptors import body_mime_type, measured_dimensions
-from pagefault_dialects.pages.page_text import body_text, read_level_text
+from pagefault_dialects.pages.page_text import read_body_text, read_level_text
 
 CHARS_PER_TOKEN = 4
 PIXELS_PER_TOKEN = 750
@@ -20,7 +20,7 @@ def body_size_bytes(body: Body) -> int | None:
         return None
     if body.media is not None and body.is_media:
         return body.media.size_bytes
-    return len(body_text(body).encode("utf-8", "replace"))
+    return len(read_body_text(body).encode("utf-8", "replace"))
 
 
 def is_longer(body: Body, below: Body) -> bool:
@@ -30,7 +30,7 @@ def is_longer(body: Body, below: Body) -> bool:
     text. Two media are compared by their bytes; if a size is unknown, none is longer.
     """
     if not (body.is_media or below.is_media):
-        return len(body_text(body)) > len(body_text(below))
+        return len(read_body_text(body)) > len(read_body_text(below))
     if not (body.is_media and below.is_media):
         return body.is_media
     size, size_below = body_size_bytes(body), body_size_bytes(below)
@@ -49,7 +49,7 @@ def estimate_tokens(body: Body, fields: PageFields | None = None) -> int:
         fields: The page's fields, which may have properties that the body lacks.
     """
     if not body.is_media:
-        return estimate_text_tokens(body_text(body))
+        return estimate_text_tokens(read_body_text(body))
     # A body of unknown type counts as an image.
     mime_type = body_mime_type(body) or "image/*"
     kind = resource_kind(mime_type)

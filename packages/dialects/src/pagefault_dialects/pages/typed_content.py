@@ -33,8 +33,8 @@ from pagefault_dialects.pages.page_blocks import describe_missing_content, forma
 from pagefault_dialects.pages.page_text import (
     Passage,
     find_caption,
+    find_level_data,
     join_passages,
-    level_data,
     list_passages,
     read_level_text,
 )
@@ -69,7 +69,9 @@ def build_typed_content(page: Page, level: Level, *, base64: str | None) -> Page
     if page.fields.modality == "video":
         return _video_content(page, level)
     return StructuredContent(
-        type="structured", data=level_data(page, level), schema_name=find_schema_name(page.fields)
+        type="structured",
+        data=find_level_data(page, level),
+        schema_name=find_schema_name(page.fields),
     )
 
 

@@ -16,7 +16,7 @@ from pagefault_dialects.model.conversation import (
 )
 from pagefault_dialects.model.render_options import ImageDetail
 from pagefault_dialects.model.resource import ResourceKind
-from pagefault_dialects.pages.line_formats import bracketed_name, escape_line_breaks
+from pagefault_dialects.pages.line_formats import escape_bracketed_name, escape_line_breaks
 from pagefault_dialects.targets.base64_leaves import Node, join_texts, text_of
 from pagefault_dialects.targets.profile import Profile
 
@@ -43,7 +43,7 @@ def format_size(size_bytes: int) -> str:
 
 def format_medium_name(medium: Medium) -> str:
     """Return the description of a medium: `Video: demo.mp4 (5.2 MB)`; without a name, its type."""
-    name = bracketed_name(medium.filename) if medium.filename else medium.mime_type
+    name = escape_bracketed_name(medium.filename) if medium.filename else medium.mime_type
     return f"{_KIND_NAMES.get(medium.kind, 'File')}: {name}{_describe_size(medium)}"
 
 
@@ -75,7 +75,7 @@ def format_label_line(label: BlockLabel, text: str) -> str | None:
     """
     head = text[:_HEAD_CHARS]
     labels = [
-        bracketed_name(item)[:_MAX_LABEL_CHARS]
+        escape_bracketed_name(item)[:_MAX_LABEL_CHARS]
         for item in (label.name, label.uri)
         if item and item not in head
     ]

@@ -26,7 +26,7 @@ from pagefault_dialects.model.conversation import (
     TextItem,
 )
 from pagefault_dialects.model.media_handles import handle_of
-from pagefault_dialects.pages.line_formats import bracketed_name
+from pagefault_dialects.pages.line_formats import escape_bracketed_name
 from pagefault_dialects.texts.cuts import find_whole_text_uri, measure_whole_text, needs_preview
 
 _TIMES_SIGN = "\N{MULTIPLICATION SIGN}"
@@ -66,7 +66,7 @@ def format_medium_line(medium: Medium, handle: str) -> str:
     """Return the line for a medium: kind, handle, file name, width and height in pixels."""
     fields = [medium.kind, handle]
     if medium.filename:
-        fields.append(bracketed_name(medium.filename))
+        fields.append(escape_bracketed_name(medium.filename))
     if medium.hints.width and medium.hints.height:
         fields.append(f"{medium.hints.width}{_TIMES_SIGN}{medium.hints.height}")
     return f"[{' '.join(fields)}]"
