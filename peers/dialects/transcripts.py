@@ -81,6 +81,38 @@ def claude_code() -> Iterator[Case]:
     ]
     rest = [{**plain[0], "parentUuid": "c"}, *plain[1:]]
     yield history([*early, boundary, summary, *rest], BOOM, ASKED, SAID, DONE)
+    yield from _stream_json()
+
+
+def _stream_json() -> Iterator[Case]:
+    """Yield the lines that `claude --output-format stream-json` and the Agent SDK write."""
+    messages = [
+        _output("user", {"role": "user", "content": _ASKED}),
+        _output("assistant", _reply("msg_1", [{"type": "text", "text": SAID}])),
+        _output("assistant", _reply("msg_1", [_CALL])),
+        {**_output("user", {"role": "user", "content": [_ANSWER]}), "tool_use_result": WORDS},
+        _output("assistant", _reply("msg_2", [{"type": "text", "text": DONE}])),
+    ]
+    ids = [{**line, "uuid": str(index)} for index, line in enumerate(messages)]
+    around = {"session_id": "s", "uuid": "9"}
+    start = {**around, "type": "system", "subtype": "init", "cwd": SECRET, "tools": [SECRET]}
+    delta = {
+        "type": "content_block_delta",
+        "index": 0,
+        "delta": {"type": "text_delta", "text": SAID},
+    }
+    event = {**around, "type": "stream_event", "event": delta, "parent_tool_use_id": None}
+    end = {**around, "type": "result", "subtype": "success", "result": DONE, "is_error": False}
+    limit = {**around, "type": "rate_limit_event", "rate_limit_info": {"status": SECRET}}
+    yield history(messages)
+    yield history([start, *ids, end])
+    yield history([limit, start, ids[0], event, *ids[1:], end])
+    side = [{**ids[0], "message": {"role": "user", "content": SECRET}, "parent_tool_use_id": "x"}]
+    yield history([start, *ids[:3], *side, *ids[3:], end])
+
+
+def _output(kind: str, message: Case) -> Case:
+    return {"type": kind, "message": message, "parent_tool_use_id": None, "session_id": "s"}
 
 
 def codex() -> Iterator[Case]:
@@ -134,8 +166,13 @@ def _user(uuid: str, parent: str | None, content: object) -> Case:
 
 
 def _assistant(uuid: str, parent: str, name: str, content: list[Case]) -> Case:
+    request = {"requestId": "r"}
+    reply = _reply(name, content)
+    return {**_line(uuid, parent), **request, "type": "assistant", "message": reply}
+
+
+def _reply(name: str, content: list[Case]) -> Case:
     message: Case = {"id": name, "type": "message", "role": "assistant", "model": "m"}
     message |= {"content": content, "stop_reason": None, "stop_sequence": None}
     message["usage"] = {"input_tokens": 1, "output_tokens": 1}
-    request = {"requestId": "r"}
-    return {**_line(uuid, parent), **request, "type": "assistant", "message": message}
+    return message

@@ -1,9 +1,12 @@
-"""Transcripts of Claude Code: lines that contain messages in the form of Anthropic's API.
+"""Claude Code: lines of transcripts and of `stream-json`, with messages of Anthropic's API.
 
 Each line has the id of the line before it, which is its parent. Lines with the same message id are
 parts of one message. The conversation is the chain of parents from the newest line back to the
 first. Earlier versions of a question, lines of subagents and lines before a compaction are not in
 the chain.
+
+The lines that `claude --output-format stream-json` and the Agent SDK write have a `session_id`, and
+no parents: all of them are the conversation, except those of subagents.
 """
 
 from collections.abc import Iterator, Sequence
@@ -16,10 +19,14 @@ from pagefault_dialects.json.values import JsonObject, JsonValue, json_text, tex
 _MESSAGE_TYPES = ("user", "assistant")
 # One of these members shows that an object is a line of a transcript.
 _LINE_MEMBERS = frozenset(("sessionId", "parentUuid", "leafUuid", "snapshot"))
+# One of these members shows it together with `session_id`.
+_OUTPUT_MEMBERS = frozenset(("uuid", "subtype", "message"))
 
 
 def _is_line(value: JsonObject) -> bool:
-    return isinstance(value.get("type"), str) and not _LINE_MEMBERS.isdisjoint(value)
+    is_line = not _LINE_MEMBERS.isdisjoint(value)
+    is_output = "session_id" in value and not _OUTPUT_MEMBERS.isdisjoint(value)
+    return isinstance(value.get("type"), str) and (is_line or is_output)
 
 
 def _is_message(line: JsonValue) -> bool:
@@ -36,7 +43,7 @@ def _is_bare(value: JsonObject) -> bool:
 
 
 def _is_of_subagent(line: JsonObject) -> bool:
-    return line.get("isSidechain") is True
+    return line.get("isSidechain") is True or line.get("parent_tool_use_id") is not None
 
 
 def _is_skipped(line: JsonObject) -> bool:
@@ -86,11 +93,13 @@ def _find_main_lines(lines: Sequence[JsonValue]) -> list[tuple[int, JsonObject]]
 
 
 def _find_chain(lines: Sequence[JsonObject]) -> set[str]:
-    """Return the ids of the lines of the conversation; an empty set if lines have no ids.
+    """Return the ids of the lines of the conversation; an empty set if lines have no parents.
 
     Parallel calls are separate lines, each followed by a line with its result. Only one of them is
     in the chain of parents, so the other lines of the same message and their results are added.
     """
+    if not any("parentUuid" in line for line in lines):
+        return set()
     by_id = {name: line for line in lines if (name := text_member(line, "uuid"))}
     chain = {text_member(lines[index], "uuid") for index in find_path(lines)}
     message_ids = {_find_message_id(by_id[item]) for item in chain} - {""}
