@@ -55,13 +55,19 @@ def openai_responses() -> Iterator[Case]:
         ),
         (
             r.ResponseCodeInterpreterToolCall,
-            {"type": "code_interpreter_call", "code": SECRET, "container_id": "c", "outputs": []},
+            {
+                "type": "code_interpreter_call",
+                "code": WORDS,
+                "container_id": "c",
+                "outputs": [{"type": "logs", "logs": DONE}],
+            },
         ),
         (r.ResponseFileSearchToolCall, {"type": "file_search_call", "queries": [SECRET]}),
     ):
         built = model.model_validate({**item, "id": "i_1", "status": "completed"})
         # Blocks of the provider alone become words; the assistant has no pictures.
-        yield from (message(dump, "assistant") for dump in dumps(built))
+        texts = (WORDS, DONE) if item["type"] == "code_interpreter_call" else ()
+        yield from (message(dump, "assistant", *texts) for dump in dumps(built))
 
 
 def openai_responses_tools() -> Iterator[Case]:
@@ -160,14 +166,17 @@ def anthropic() -> Iterator[Case]:
     search["input"] = {"query": SECRET}
     hit = {"type": "web_search_result", "title": "t", "url": URL, "encrypted_content": SECRET}
     found = {"type": "web_search_tool_result", "tool_use_id": "s_1", "content": [hit]}
-    ran = {**search, "name": "code_execution", "input": {"code": SECRET}}
-    output = {"type": "code_execution_result", "stdout": SECRET, "stderr": "", "return_code": 0}
+    ran = {**search, "name": "code_execution", "input": {"code": WORDS}}
+    output = {"type": "code_execution_result", "stdout": DONE, "stderr": "", "return_code": 0}
     told = {"type": "code_execution_tool_result", "tool_use_id": "s_1"}
     told["content"] = {**output, "content": []}
     cited = {"type": "web_search_result_location", "cited_text": SECRET, "url": URL, "title": "t"}
     text = {"type": "text", "text": SAID, "citations": [{**cited, "encrypted_index": SECRET}]}
     hits = f"t, {URL}"
-    for content, texts in (([search, found, text], (hits, SAID)), ([ran, told, text], (SAID,))):
+    for content, texts in (
+        ([search, found, text], (hits, SAID)),
+        ([ran, told, text], (WORDS, DONE, SAID)),
+    ):
         built = a.Message.model_validate({**around, "content": content})
         yield from (message(dump, "assistant", *texts) for dump in dumps(built))
     use = {"type": "mcp_tool_use", "id": CALL, "name": TOOL, "input": ARGUMENTS}

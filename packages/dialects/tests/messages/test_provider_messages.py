@@ -271,3 +271,64 @@ def test_data_between_the_contents_of_a_return_is_text() -> None:
     ]
     assert items == ["It is cold.", '{"degrees":7}', InlineBytes(PNG_BYTES)]
     assert len(turn.items) == len(items)
+
+
+@pytest.mark.parametrize(
+    ("block", "text"),
+    [
+        (
+            {
+                "type": "code_interpreter_call",
+                "id": "ci_1",
+                "status": "completed",
+                "code": "print(41 + 1)",
+                "container_id": "cntr_1",
+                "outputs": [
+                    {"type": "logs", "logs": "42"},
+                    {"type": "image", "url": "https://files.example/plot.png"},
+                ],
+            },
+            "print(41 + 1)\n42\nhttps://files.example/plot.png",
+        ),
+        (
+            {
+                "type": "web_search_call",
+                "id": "ws_1",
+                "status": "completed",
+                "action": {"type": "search", "query": "cats", "sources": None},
+            },
+            "[web_search_call: cats]",
+        ),
+        (
+            {
+                "type": "server_tool_use",
+                "id": "srvtoolu_1",
+                "name": "bash_code_execution",
+                "input": {"command": "ls -la"},
+                "caller": None,
+            },
+            "[server_tool_use: bash_code_execution]\nls -la",
+        ),
+        (
+            {
+                "type": "bash_code_execution_tool_result",
+                "tool_use_id": "srvtoolu_1",
+                "content": {
+                    "type": "bash_code_execution_result",
+                    "stdout": "total 7",
+                    "stderr": "ls: cannot open /root",
+                    "return_code": 2,
+                    "content": [{"type": "bash_code_execution_output", "file_id": "file_1"}],
+                },
+            },
+            "total 7\nls: cannot open /root",
+        ),
+    ],
+    ids=lambda value: value["type"] if isinstance(value, dict) else "",
+)
+def test_code_that_a_provider_ran_is_told_to_others(block: Json, text: str) -> None:
+    is_item = block["type"].endswith("_call")
+    message = block if is_item else {"role": "assistant", "content": [block]}
+    rendered = render(turns([ASKED, message]), "openai-chat")
+    assert rendered.messages[1:] == [{"role": "assistant", "content": text}]
+    assert [entry.code for entry in rendered.loss] == ["no-place"]

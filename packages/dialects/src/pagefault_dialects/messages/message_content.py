@@ -13,7 +13,7 @@ states, counts and times. These belong to the dialect and the host; omitting the
 """
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import TypeGuard
 
@@ -63,8 +63,13 @@ _REFERENCE = re.compile("@blob:([0-9a-f]{32})")
 _MIN_BASE64_CHARS = 64
 # The members of a block with its title, name or URL.
 _LABEL_NAMES = ("title", "name", "source", "url", "uri", "fileUri", "file_uri", "filename")
-# The members of a block with a list of other blocks, besides its content.
-_NESTED_LIST_NAMES = ("results", "sources")
+# The members of a block with other blocks, besides its content.
+_NESTED_NAMES = ("results", "sources", "outputs")
+# The members of a block with the arguments of a call that its provider ran, and their labels.
+_ARGUMENT_NAMES = ("action", "input")
+_ARGUMENT_LABEL_NAMES = ("query", "url")
+# The members of a block with text: words, the code that a provider ran, and its output.
+_DESCRIBED_NAMES = ("text", "code", "command", "stdout", "stderr", "logs")
 _S3_URI_PATH = ("source", "s3Location", "uri")
 _TEXT_NAMES = frozenset({"text"})
 # The members of a text block without a type. An object with other members is a record of a tool.
@@ -402,21 +407,36 @@ def _is_object_text(text: str) -> bool:
 
 
 def _describe_in_text(kind: str, block: Mapping[str, JsonValue]) -> str:
-    """Return a text with the title, name, URL and text of a block and of the blocks inside it."""
+    """Return a text with the title, name, URL and text of a block and of the blocks inside it.
+
+    Code that a provider ran and its output are texts.
+    """
     inner = block.get(kind)
     members = inner if is_object(inner) else block
-    labels, content = _find_labels(members), members.get("content")
-    texts = [item for item in (members.get("text"), content) if isinstance(item, str) and item]
+    found = (value for name in _ARGUMENT_NAMES if is_object(value := members.get(name)))
+    arguments: Mapping[str, JsonValue] = next(found, {})
+    labels = [*_find_labels(members), *_find_texts(arguments, _ARGUMENT_LABEL_NAMES)]
+    texts = [
+        *_find_texts(members, (*_DESCRIBED_NAMES, "content")),
+        *_find_texts(arguments, _DESCRIBED_NAMES),
+    ]
+    content = members.get("content")
     lists = [[content] if is_object(content) else content]
-    lists += (members.get(name) for name in _NESTED_LIST_NAMES)
+    lists += (members.get(name) for name in _NESTED_NAMES)
     for nested in (item for value in lists if isinstance(value, list) for item in value):
         if is_object(nested):
-            nested_labels, text = ", ".join(_find_labels(nested)), nested.get("text")
+            nested_labels = ", ".join(_find_labels(nested))
             texts += [nested_labels] if nested_labels else []
-            texts += [text] if isinstance(text, str) and text else []
+            texts += _find_texts(nested, _DESCRIBED_NAMES)
     if labels:
         return "\n".join([f"[{kind}: {', '.join(labels)}]", *texts])
     return "\n".join(texts) or f"[block: {kind}]"
+
+
+def _find_texts(members: Mapping[str, JsonValue], names: Iterable[str]) -> list[str]:
+    """Return the members of some names that are texts, without empty ones."""
+    values = (members.get(name) for name in names)
+    return [value for value in values if isinstance(value, str) and value]
 
 
 def _find_labels(block: Mapping[str, JsonValue]) -> list[str]:
