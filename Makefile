@@ -17,10 +17,12 @@ CORPUS := packages/dialects/tests/dialects
 DATA_DIR_OPTION := --data-dir "$${PAGEFAULT_DATA_DIR:-data}"
 # Without a network, `make run` starts after seconds and not after npm's own retries.
 HASTY := npm_config_fetch_retries=1 npm_config_fetch_retry_mintimeout=1000 npm_config_fetch_timeout=20000
-# Load, crashes, full disks and hostile texts, and single tests with the marker `slow`: `make check` runs them, and `make test` does not.
+# Load, crashes, full disks, hostile texts and processes that take long to start, and single tests with the marker `slow`: `make check` runs
+# them, and `make test` does not.
 STRESS := tests/faults tests/security tests/e2e/test_kill.py tests/e2e/test_resumable_upload.py tests/e2e/test_events_across_processes.py \
   tests/cluster/test_stores.py tests/contract/test_event_streams_under_load.py tests/contract/test_overload.py tests/contract/test_random_models_api.py \
-  tests/integration/test_sweep_race.py $(wildcard tests/e2e/test_*_memory.py packages/*/tests/test_*_memory.py packages/*/tests/e2e/test_*_memory.py)
+  tests/integration/test_sweep_race.py tests/e2e/test_telemetry_export.py packages/mcp/tests/e2e/test_shared_service_command.py \
+  packages/doctor/tests/test_transcripts.py packages/doctor/tests/test_transcript_exports.py $(wildcard tests/e2e/test_*_memory.py packages/*/tests/test_*_memory.py packages/*/tests/e2e/test_*_memory.py)
 # The viewer is built together with the packages it consists of.
 WEB_SOURCES := $(shell find web $(CLIENTS_TS)/client/src $(CLIENTS_TS)/react/src \( -name node_modules -o -name dist -o -name generated -o -name check \) -prune -o -type f -print 2>/dev/null)
 
