@@ -86,24 +86,19 @@ def find_unknown_variables(environment: Mapping[str, str], settings: type[BaseMo
     setting_names = [name for name, _ in list_variables(settings)]
     # The variable of a group, such as PAGEFAULT_LIMITS, may have the group as JSON.
     groups = {name.rpartition("__")[0] for name in setting_names}
-    return [
-        _describe_unknown_variable(variable, name, setting_names)
-        for variable, value in sorted(environment.items())
-        if (name := variable.upper()).startswith(PREFIX)
-        and name not in setting_names
-        and name not in groups
-        and name not in _OTHER_VARIABLES
-        and not _KUBERNETES_VARIABLE.fullmatch(name)
-        and not (name.endswith("_PORT") and _KUBERNETES_ADDRESS.match(value))
-    ]
-
-
-def _describe_unknown_variable(variable: str, name: str, setting_names: list[str]) -> str:
-    printable = "".join(character for character in variable if character.isprintable())
-    nearest = _find_similar(name, setting_names)
-    if nearest is None:
-        return f"{printable} is not a setting. docs/settings.md lists all of them"
-    return f"{printable} is not a setting. Did you mean {nearest}?"
+    known_names = {*setting_names, *groups, *_OTHER_VARIABLES}
+    sentences = []
+    for variable, value in sorted(environment.items()):
+        name = variable.upper()
+        is_from_kubernetes = _KUBERNETES_VARIABLE.fullmatch(name) or (
+            name.endswith("_PORT") and _KUBERNETES_ADDRESS.match(value)
+        )
+        if not name.startswith(PREFIX) or name in known_names or is_from_kubernetes:
+            continue
+        similar = _find_similar(name, setting_names)
+        hint = f"Did you mean {similar}?" if similar else "docs/settings.md lists all of them"
+        sentences.append(f"{''.join(filter(str.isprintable, variable))} is not a setting. {hint}")
+    return sentences
 
 
 def _find_similar(name: str, setting_names: list[str]) -> str | None:

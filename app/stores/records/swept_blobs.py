@@ -18,9 +18,8 @@ database, so the clocks of several machines may differ.
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
-from typing import Any
 
-from sqlalchemy import Integer, Row, bindparam, func, or_
+from sqlalchemy import Integer, bindparam, func, or_
 
 from app.stores.records.blob_guard import CLAIM_LOCK, read_claims
 from app.stores.records.statements import (
@@ -104,25 +103,20 @@ class BlobReferenceRecords(Repository):
 
     def find(self, digests: Collection[str]) -> Sequence[BlobReference]:
         """Return the rows that need one of these digests, in order of digest and owner."""
-        files = self._scope.rows_with(resources.c.digest, digests)
-        pieces = self._scope.rows_with(upload_segments.c.digest, digests)
-        found = [*map(_resource_reference, files), *map(_segment_reference, pieces)]
+        found: list[BlobReference] = []
+        for row in self._scope.rows_with(resources.c.digest, digests):
+            owner = f"blob:{row.resource_id}"
+            identity = (owner, row.created_at.isoformat())
+            found.append(BlobReference(row.digest, row.size_bytes, owner, identity))
+        for row in self._scope.rows_with(upload_segments.c.digest, digests):
+            owner = f"upload {row.upload_id} from byte {row.start}"
+            found.append(BlobReference(row.digest, row.size_bytes, owner, (owner,)))
         return sorted(found, key=lambda reference: (reference.digest, reference.owner))
 
     def sum_needed_bytes(self) -> int:
         """Return the bytes of the blobs that rows need; blobs in both tables count twice."""
         sums = (self._scope.execute(statement).scalar_one() for statement in _SELECT_NEEDED_BYTES)
         return sum(int(size_bytes or 0) for size_bytes in sums)
-
-
-def _resource_reference(row: Row[Any]) -> BlobReference:
-    owner = f"blob:{row.resource_id}"
-    return BlobReference(row.digest, row.size_bytes, owner, (owner, row.created_at.isoformat()))
-
-
-def _segment_reference(row: Row[Any]) -> BlobReference:
-    owner = f"upload {row.upload_id} from byte {row.start}"
-    return BlobReference(row.digest, row.size_bytes, owner, (owner,))
 
 
 @dataclass(frozen=True, slots=True)

@@ -337,7 +337,10 @@ def edit_codex(transcript: Transcript, repairs: Mapping[int, tuple[JsonObject, s
             calls.setdefault(call_id, line)
         elif kind in _OUTPUTS.values():
             if call_id not in calls or call_id in answered:
-                edits.messages[line] = _make_text_message(item)
+                body = item.get("output") or ""
+                blocks = body if isinstance(body, list) else [{"type": "input_text", "text": body}]
+                content = [{"type": "input_text", "text": ORPHAN}, *blocks]
+                edits.messages[line] = {"type": "message", "role": "user", "content": content}
                 edits.add_change(line, f"the result of {call_id}, which has no call, becomes text")
             else:
                 answered.add(call_id)
@@ -348,14 +351,6 @@ def edit_codex(transcript: Transcript, repairs: Mapping[int, tuple[JsonObject, s
             tool = items[line].get("name", "shell")
             edits.add_change(line, f"a line after it has the missing result of {call_id} ({tool})")
     return edits
-
-
-def _make_text_message(result: JsonObject) -> JsonObject:
-    """Return the message that replaces a result without a call: a heading, and its output."""
-    output = result.get("output") or ""
-    blocks = output if isinstance(output, list) else [{"type": "input_text", "text": output}]
-    content = [{"type": "input_text", "text": ORPHAN}, *blocks]
-    return {"type": "message", "role": "user", "content": content}
 
 
 # --- Lines

@@ -166,14 +166,11 @@ class PrefixIndex:
         late_starts = {
             item.start for item in new_passages if turns[item.stop - 1].late_call_seq is not None
         }
-        newest_start = max(
-            (
-                item.start
-                for item in new_passages
-                if turns[item.start].calls and item.start not in late_starts
-            ),
-            default=None,
-        )
+        step_starts = [
+            item.start
+            for item in new_passages
+            if turns[item.start].calls and item.start not in late_starts
+        ]
         for passage in new_passages:
             passage_turns = turns[passage.start : passage.stop]
             first = passage_turns[0]
@@ -183,7 +180,7 @@ class PrefixIndex:
                 summary = summarize_turns(passage_turns, steps, is_late=is_late)
                 run = FoldedRun(passage.position, first.origin, summary)
                 pages = _find_pages(passage_turns, recalls)
-                if pages or passage.start == newest_start:
+                if pages or passage.start in step_starts[-1:]:
                     run = _index_step(run, passage_turns, pages, recalls, recorded)
                 passages.append(run)
                 if not is_late and first.seq is not None:

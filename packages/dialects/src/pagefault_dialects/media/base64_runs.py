@@ -242,15 +242,10 @@ class _WrappedRun:
             return _RunEnd(end, end)
         body_end = end
         if has_equal_lines:
-            body_end = self._find_equal_lines_end(end, separator, columns)
+            pattern = _build_lines_pattern(self._alphabet, separator, columns)
+            while (found := pattern.match(text, body_end)) and found.end() > body_end:
+                body_end = found.end()
         return self._find_last_line_end(body_end, separator, columns, is_single=body_end == end)
-
-    def _find_equal_lines_end(self, end: int, separator: str, columns: int) -> int:
-        """Return the end of the lines of equal length behind the line that ends at `end`."""
-        pattern = _build_lines_pattern(self._alphabet, separator, columns)
-        while (found := pattern.match(self._text, end)) and found.end() > end:
-            end = found.end()
-        return end
 
     def _find_last_line_end(
         self, body_end: int, separator: str, columns: int, *, is_single: bool

@@ -8,6 +8,7 @@ indexed for search, since escapes of line breaks would join neighbouring words.
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 from decimal import Decimal
+from itertools import chain
 from typing import Literal
 
 from pagefault_dialects.errors import InvalidJsonError, PayloadTooLargeError
@@ -309,7 +310,8 @@ def iterate_texts(value: JsonValue) -> Iterator[str]:
             elif isinstance(part, int | float | Decimal) and not isinstance(part, bool):
                 yield json_text(part)
             elif isinstance(part, dict | list):
-                stack.append(_iterate_children(part))
+                children = part if isinstance(part, list) else chain.from_iterable(part.items())
+                stack.append(iter(children))
                 break
         else:
             stack.pop()
@@ -337,12 +339,6 @@ def list_page_texts(
         # Joined to one text, so that a key and its value are found together, in the same snippet.
         texts.append("\n".join(iterate_texts(content)))
     return _non_empty([fields.hint, fields.caption]), _non_empty(texts)
-
-
-def _iterate_children(value: dict[str, JsonValue] | list[JsonValue]) -> Iterator[JsonValue]:
-    if isinstance(value, list):
-        return iter(value)
-    return (part for member in value.items() for part in member)
 
 
 def _non_empty(texts: Iterable[str | None]) -> list[str]:
