@@ -19,6 +19,7 @@ from importlib.metadata import version
 from itertools import chain
 from typing import Any
 
+import agents_items
 import exchanges as exchange
 import framework_messages as framework
 import frameworks
@@ -50,6 +51,8 @@ DIALECTS: dict[str, tuple[str, Build | None, Build | None, Build]] = {
         both(provider.openai_responses, item.openai_responses, item.openai_responses_tools),
         provider.openai_responses_histories,
     ),
+    # Its items are described by schemas of TypeScript, and are no classes.
+    "openai-agents": ("", agents_items.results, agents_items.messages, agents_items.histories),
     "openai-chat": (
         "openai",
         providers.openai_chat,
@@ -150,7 +153,12 @@ DIALECTS: dict[str, tuple[str, Build | None, Build | None, Build]] = {
     "claude-code": ("", None, None, transcripts.claude_code),
     "codex": ("", None, None, transcripts.codex),
 }
-_NO_PACKAGE = {"vercel": "ai", "claude-code": "Claude Code", "codex": "Codex"}
+_NO_PACKAGE = {
+    "openai-agents": "@openai/agents",
+    "vercel": "ai",
+    "claude-code": "Claude Code",
+    "codex": "Codex",
+}
 
 
 def members(value: Any, path: str = "") -> Iterator[str]:

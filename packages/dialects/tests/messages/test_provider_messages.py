@@ -273,6 +273,12 @@ def test_data_between_the_contents_of_a_return_is_text() -> None:
     assert len(turn.items) == len(items)
 
 
+def test_result_of_the_agents_sdk_with_a_new_member_answers_its_call() -> None:
+    call = {"type": "function_call", "callId": "c_1", "name": "look", "arguments": "{}"}
+    result = {"type": "function_call_result", "callId": "c_1", "name": "look", "output": "Cold."}
+    assert answered([ASKED, call, {**result, "checksum": 7}]) == [("look{}", "Cold.")]
+
+
 @pytest.mark.parametrize(
     ("block", "text"),
     [

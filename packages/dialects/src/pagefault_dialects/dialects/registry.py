@@ -22,6 +22,7 @@ from pagefault_dialects.dialects import (
     langchain,
     llama_index,
     mcp,
+    openai_agents,
     openai_chat,
     openai_responses,
     otel_genai,
@@ -34,6 +35,8 @@ from pagefault_dialects.dialects.mark_index import MarkIndex
 from pagefault_dialects.dialects.tool_output import ToolOutput
 
 DIALECTS: tuple[DialectTables, ...] = (
+    # First, since its items and blocks have the types of those of Responses.
+    openai_agents.DIALECT,
     openai_responses.DIALECT,
     anthropic.DIALECT,
     gemini.DIALECT,
