@@ -23,6 +23,7 @@ import agents_items
 import exchanges as exchange
 import framework_messages as framework
 import frameworks
+import kernel_dumps
 import more_framework_messages as more
 import protocol_messages as protocol
 import protocols
@@ -129,6 +130,7 @@ DIALECTS: dict[str, tuple[str, Build | None, Build | None, Build]] = {
         more.autogen,
         more.autogen_histories,
     ),
+    "semantic-kernel": ("", kernel_dumps.results, kernel_dumps.messages, kernel_dumps.histories),
     "a2a": (
         "a2a-sdk",
         protocols.a2a,
@@ -156,6 +158,7 @@ DIALECTS: dict[str, tuple[str, Build | None, Build | None, Build]] = {
 _NO_PACKAGE = {
     "openai-agents": "@openai/agents",
     "vercel": "ai",
+    "semantic-kernel": "semantic-kernel 1.45.0",
     "claude-code": "Claude Code",
     "codex": "Codex",
 }

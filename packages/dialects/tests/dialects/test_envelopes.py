@@ -345,6 +345,8 @@ NEAR_MISSES: list[object] = [
     {"type": "function_call_output", "call_id": "c", "output": {"a": 1}},
     {"type": "computer_call_output", "call_id": "c", "output": "x"},
     {"type": "mcp_call", "id": "c", "name": "t", "output": "x"},
+    {"content_type": "function_result", "id": "c", "result": "x", "rows": 3},
+    {"content_type": "message", "role": "user", "items": []},
     {"type": "function_call_result", "callId": 7, "output": "x"},
     {"type": "function_call_result", "callId": "c", "output": "x", "rows": 3},
     {"role": "tool", "content": "x"},

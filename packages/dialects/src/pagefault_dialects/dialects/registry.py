@@ -27,6 +27,7 @@ from pagefault_dialects.dialects import (
     openai_responses,
     otel_genai,
     pydantic_ai,
+    semantic_kernel,
     strands,
     vercel,
 )
@@ -51,6 +52,7 @@ DIALECTS: tuple[DialectTables, ...] = (
     haystack.DIALECT,
     agent_framework.DIALECT,
     autogen.DIALECT,
+    semantic_kernel.DIALECT,
     a2a.DIALECT,
     acp.DIALECT,
     ag_ui.DIALECT,
