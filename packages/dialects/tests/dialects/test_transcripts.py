@@ -63,6 +63,32 @@ def test_compaction_replaces_the_messages_before_it() -> None:
     ]
 
 
+def test_compaction_of_codex_lists_what_stays_or_keeps_the_messages_of_the_user() -> None:
+    def item(role: str, text: str) -> Json:
+        return {"type": "message", "role": role, "content": text}
+
+    def wrap(payload: Json, kind: str = "response_item") -> Json:
+        return {"type": kind, "timestamp": "t", "payload": payload}
+
+    first, last = wrap(item("user", "a")), wrap(item("user", "c"))
+    before = [first, wrap(item("assistant", "b"))]
+    summarized = [*before, wrap({"message": "so far"}, "compacted"), last]
+    kept = [item("assistant", "kept"), item("user", "too")]
+    listed = [*before, wrap({"replacement_history": kept}, "compacted"), last]
+    assert read_messages(summarized) == [
+        ("/0/payload", first["payload"]),
+        ("/2/payload", item("user", "so far")),
+        ("/3/payload", last["payload"]),
+    ]
+    assert read_messages(listed) == [
+        ("/2/payload/replacement_history/0", kept[0]),
+        ("/2/payload/replacement_history/1", kept[1]),
+        ("/3/payload", last["payload"]),
+    ]
+    empty = [*before, wrap({}, "compacted")]
+    assert read_messages(empty)[1:] == [("/2/payload", item("user", ""))]
+
+
 @pytest.mark.parametrize(
     ("body", "count"),
     [
