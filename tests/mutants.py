@@ -66,7 +66,7 @@ def note(frame, event, _):
         ran.add((Path(frame.f_code.co_filename).resolve(), key))
 
 sys.setprofile(note)
-for path in (*Path("src/pagefault_dialects").rglob("*.py"), *paths):
+for path in (*Path("src/pagefault_dialects").rglob("[!_]*.py"), *paths):
     importlib.import_module(".".join(path.with_suffix("").parts).removeprefix("src."))
 sys.setprofile(None)
 for path in paths:
