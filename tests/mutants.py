@@ -122,7 +122,7 @@ def prepare() -> None:
     """Copy the tree in which modules are changed."""
     shutil.rmtree(WORK, ignore_errors=True)
     WORK.mkdir(parents=True)
-    unused = shutil.ignore_patterns("node_modules", "__pycache__", "src", "data")
+    unused = shutil.ignore_patterns("node_modules", "__pycache__", "src")
     for folder in ("app", "packages", "tests", "migrations", "openapi"):
         shutil.copytree(ROOT / folder, WORK / folder, ignore=unused)
     for package in (ROOT / "packages").glob("*/src/*"):
