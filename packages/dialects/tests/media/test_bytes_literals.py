@@ -1,6 +1,7 @@
 """Bytes as Python writes them in a text: `b'\\x89PNG…'`."""
 
 import ast
+import base64
 
 import pytest
 
@@ -52,6 +53,13 @@ def test_any_bytes_count_where_a_type_is_declared() -> None:
     assert decode_bytes_literal("b'hello'", is_declared=True) == b"hello"
     assert decode_bytes_literal("b'hello' b'you'", is_declared=True) is None
     assert decode_bytes_literal("hello", is_declared=True) is None
+
+
+def test_literal_of_base64_is_the_file_where_a_type_is_declared() -> None:
+    data = png(noise=True)
+    literal = repr(base64.b64encode(data))
+    assert decode_bytes_literal(literal, is_declared=True) == data
+    assert decode_bytes_literal(literal) is None
 
 
 @pytest.mark.parametrize("before", range(8))

@@ -10,7 +10,7 @@ time.
 import re
 from collections.abc import Iterator
 
-from pagefault_dialects.media.base64_runs import EncodedRun
+from pagefault_dialects.media.base64_runs import EncodedRun, decode_undeclared
 from pagefault_dialects.media.base64_text import CERTAIN_BASE64_CHARS
 from pagefault_dialects.media.types import STRONG_SIGNATURE_STARTS, is_strong_signature
 from pagefault_dialects.text_windows import WINDOW_CHARS, search_windows
@@ -36,6 +36,8 @@ _MIN_BYTES = CERTAIN_BASE64_CHARS * 3 // 4
 def decode_bytes_literal(text: str, *, is_declared: bool = False) -> bytes | None:
     """Return the bytes of a text that is a single literal; `None` for other texts.
 
+    Where a type is declared, a literal may have the base64 of a file in place of its bytes.
+
     Args:
         text: Any text.
         is_declared: Whether a MIME type is declared, so that no signature is needed.
@@ -43,7 +45,10 @@ def decode_bytes_literal(text: str, *, is_declared: bool = False) -> bytes | Non
     body = text.strip()
     start = _START.match(body)
     run = _read_literal(body, start, is_declared=is_declared) if start else None
-    return run.data if run and run.end == len(body) else None
+    if run is None or run.end != len(body):
+        return None
+    file = decode_undeclared(run.data.decode("latin-1")) if is_declared else None
+    return run.data if file is None else file
 
 
 def may_hold_bytes_literal(text: str) -> bool:
