@@ -2,11 +2,11 @@
 
     python -m tests.mutants [--sample N] [MODULE…]     such as `json/pointers`
 
-A module is tried with the tests beside it: the files in the folder of its tests that import it, or
-else all of that folder. mutmut works in a copy of the tree, and chooses the tests of each function
-among these; modules with the same tests share a run. A sample is a random choice of at most N
-mutants of each module, the same at each run. Tests of stores run on SQLite. `docs/architecture.md`
-shows the figures.
+A module is tried with the tests beside it: first the files in the folder of its tests that import
+it, then all of that folder. mutmut works in a copy of the tree, and chooses the tests of each
+function among these; modules with the same tests share a run. A sample is a random choice of at
+most N mutants of each module, the same at each run. Tests of stores run on SQLite.
+`docs/architecture.md` shows the figures.
 """
 
 import argparse
@@ -84,10 +84,13 @@ def modules(names: Sequence[str]) -> Iterator[Path]:
             yield path
 
 
-def find_tests(module: Path) -> tuple[str, ...]:
-    """Return the files of tests in the folder of a module's tests which import it, or all.
+def find_tests(module: Path, *, importing: bool = True) -> tuple[str, ...]:
+    """Return the files of tests beside a module.
 
-    An import of its constants alone does not count.
+    Args:
+        module: The module.
+        importing: Return only the files that import it, if there are any. An import of its
+            constants alone does not count.
     """
     if module.is_relative_to(LIBRARY):
         folder = _TESTS_OF_LIBRARY / module.parent.relative_to(LIBRARY)
@@ -104,7 +107,8 @@ def find_tests(module: Path) -> tuple[str, ...]:
         for path in files
         if (imported := statement.search(path.read_text())) and re.search("[a-z]", imported[1])
     ]
-    return tuple(str(path.relative_to(ROOT)) for path in importers or files)
+    chosen = importers if importing and importers else files
+    return tuple(str(path.relative_to(ROOT)) for path in chosen)
 
 
 def group(found: Sequence[Path]) -> list[tuple[tuple[str, ...], list[Path]]]:
@@ -130,58 +134,75 @@ def prepare() -> None:
     shutil.copy(ROOT / "alembic.ini", WORK)
 
 
-def run(tests: Sequence[str], tried: Sequence[Path], sample: int) -> dict[Path, list[int]]:
-    """Run mutmut for modules with the same tests, and print the mutants that survive.
+def try_modules(tests: Sequence[str], tried: Sequence[Path], sample: int) -> dict[Path, list[int]]:
+    """Try mutants of modules with the same tests, and print those that survive.
 
-    A sample of 0 is all mutants. Returns of each module how many there are, were tried and were
-    killed.
+    Mutants that survive the tests that import a module are tried with all tests beside it. A sample
+    of 0 is all mutants. Returns of each module how many there are, were tried and were killed.
     """
-    shutil.rmtree(WORK / "mutants", ignore_errors=True)
-    # In the copy, the library is in `src`.
-    paths = {
-        module: str(module.relative_to(ROOT)).removeprefix("packages/dialects/") for module in tried
-    }
-    config = _CONFIG.format(modules=json.dumps([*paths.values()]), tests=json.dumps(tests))
-    (WORK / "pyproject.toml").write_text((ROOT / "pyproject.toml").read_text() + config)
-    (packages,) = TOOL.glob("lib/python*/site-packages")
-    env = {**os.environ, "PYTHONPATH": str(packages)}
-    ask = [sys.executable, "-c", _PRINT_NAMES, *paths.values()]
-    lines = subprocess.check_output(ask, cwd=WORK, env=env, text=True).splitlines()  # noqa: S603
+    paths = [_path_in_copy(module) for module in tried]
+    lines = _call_python("-c", _PRINT_NAMES, *paths)[1].splitlines()
     names = {module: line.split() for module, line in zip(tried, lines, strict=True)}
     chosen = [
         name
         for module, every in names.items()
         for name in random.Random(module.stem).sample(every, min(sample or len(every), len(every)))  # noqa: S311
     ]
-    log = ""
-    if chosen:
-        command = [sys.executable, "-m", "mutmut", "run", "--max-children", "1"]
-        ended = subprocess.run(  # noqa: S603
-            [*command, *(chosen if sample else ())],
-            check=False,
-            cwd=WORK,
-            env=env,
-            text=True,
-            stdout=subprocess.PIPE,
-        )
-        log = ended.stdout
-        if ended.returncode:
-            # No test reaches the modules, or one fails without a mutant.
-            print(*log.splitlines()[-20:], sep="\n")  # noqa: T201
-    is_reached = "could not find any test case for any mutant" not in log
+    killed = run(tests, paths, chosen)
+    others = find_tests(tried[0], importing=False)
+    if killed is not None and others != tests:
+        remaining = [name for name in chosen if name not in killed]
+        killed |= run(others, paths, remaining) or set()
     figures: dict[Path, list[int]] = {}
     for module in tried:
-        meta = WORK / "mutants" / f"{paths[module]}.meta"
-        statuses = json.loads(meta.read_text())["exit_code_by_key"] if meta.exists() else {}
-        survivors = [
-            name
-            for name, status in statuses.items()
-            if (status is not None if is_reached else name in chosen) and status not in _KILLED
-        ]
-        killed = sum(status in _KILLED for status in statuses.values())
-        figures[module] = [len(names[module]), len(survivors) + killed, killed]
+        of_module = [name for name in chosen if name in set(names[module])]
+        survivors = [name for name in of_module if killed is not None and name not in killed]
+        number = len(of_module) if killed is not None else 0
+        figures[module] = [len(names[module]), number, number - len(survivors)]
         print(f"{module.relative_to(ROOT)}: {figures[module]}", *survivors, sep="\n  ", flush=True)  # noqa: T201
     return figures
+
+
+def run(tests: Sequence[str], paths: Sequence[str], names: Sequence[str]) -> set[str] | None:
+    """Run mutmut for mutants of modules; return those that the tests kill.
+
+    Returns `None` if a test fails without a mutant.
+    """
+    if not names:
+        return set()
+    shutil.rmtree(WORK / "mutants", ignore_errors=True)
+    config = _CONFIG.format(modules=json.dumps(paths), tests=json.dumps(tests))
+    (WORK / "pyproject.toml").write_text((ROOT / "pyproject.toml").read_text() + config)
+    status, log = _call_python("-m", "mutmut", "run", "--max-children", "1", *names)
+    if status:
+        if "could not find any test case for any mutant" in log:
+            return set()
+        print(*log.splitlines()[-20:], sep="\n")  # noqa: T201
+        return None
+    statuses: dict[str, int | None] = {}
+    for path in paths:
+        meta = json.loads((WORK / "mutants" / f"{path}.meta").read_text())
+        statuses |= meta["exit_code_by_key"]
+    return {name for name in names if statuses[name] in _KILLED}
+
+
+def _path_in_copy(module: Path) -> str:
+    # In the copy, the library is in `src`.
+    return str(module.relative_to(ROOT)).removeprefix("packages/dialects/")
+
+
+def _call_python(*arguments: str) -> tuple[int, str]:
+    """Run Python in the copy, with mutmut; return its exit status and its output."""
+    (packages,) = TOOL.glob("lib/python*/site-packages")
+    ended = subprocess.run(  # noqa: S603
+        [sys.executable, *arguments],
+        check=False,
+        cwd=WORK,
+        env={**os.environ, "PYTHONPATH": str(packages)},
+        text=True,
+        stdout=subprocess.PIPE,
+    )
+    return ended.returncode, ended.stdout
 
 
 def main(arguments: Sequence[str]) -> int:
@@ -194,7 +215,7 @@ def main(arguments: Sequence[str]) -> int:
     figures = json.loads(FIGURES.read_text()) if FIGURES.exists() else {}
     tried = killed = 0
     for tests, of_tests in group([*modules(options.modules)]):
-        for module, row in run(tests, of_tests, options.sample).items():
+        for module, row in try_modules(tests, of_tests, options.sample).items():
             if row[1]:
                 figures[str(module.relative_to(ROOT))] = row
             tried += row[1]
