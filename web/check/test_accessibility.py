@@ -61,7 +61,7 @@ def test_reader_has_light_or_dark_as_chosen_on_this_device(
         page.reload()
         expect(page.locator("body")).to_have_css("background-color", grounds[name.lower()])
         expect(page.get_by_text("No session yet")).to_be_visible()
-    choose("System colours")
+    choose("System")
     expect(page.locator("body")).to_have_css("background-color", grounds[system])
 
 

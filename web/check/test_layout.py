@@ -303,3 +303,14 @@ def test_search_and_filters_are_one_row(
     assert_accessible(tab)
     field.get_by_role("button", name="Take away: logs.read").click()
     expect(page).not_to_have_url(re.compile("tool="))
+
+
+def test_header_is_one_row_at_any_width(filled_service: LiveService, open_tab: OpenTab) -> None:
+    tab = open_tab(filled_service)
+    tab.open("/doctor")
+    header = tab.page.locator(".shell-header")
+    for width in (360, 768, 769, 832, 833, 1_280):
+        tab.page.set_viewport_size({"width": width, "height": 700})
+        # The menu of a phone takes the place of the links.
+        expect(tab.page.get_by_text("Menu", exact=True)).to_have_count(int(width <= 768))
+        assert header.evaluate("header => header.clientHeight") < 60, width

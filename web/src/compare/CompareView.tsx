@@ -61,7 +61,7 @@ function ChooseSession({ name, value, onChange }: ChooseSessionProps) {
     <label className="compare-choice">
       <span className="small quiet">{name}</span>
       <select value={value} onChange={({ target }) => onChange(target.value)}>
-        <option value="">…</option>
+        <option value="">{COMPARE.chooseOne}</option>
         {!isListed && <option value={value}>{visibleName(value)}</option>}
         {sessions.map(({ id, title }) => (
           <option key={id} value={id}>

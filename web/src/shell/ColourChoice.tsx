@@ -7,22 +7,23 @@ import { SCHEMES, type Scheme, chooseScheme, chosenScheme } from "./colourScheme
 export function ColourChoice() {
   const [scheme, setScheme] = useState(chosenScheme);
   return (
-    <select
-      className="colour-choice small"
-      aria-label={SHELL.colours}
-      title={SHELL.colours}
-      value={scheme}
-      onChange={({ target }) => {
-        const chosen = target.value as Scheme;
-        chooseScheme(chosen);
-        setScheme(chosen);
-      }}
-    >
-      {SCHEMES.map((each) => (
-        <option key={each} value={each}>
-          {SHELL.schemes[each]}
-        </option>
-      ))}
-    </select>
+    <label className="colour-choice small" title={SHELL.colours}>
+      <span aria-hidden="true">◐</span>
+      <select
+        aria-label={SHELL.colours}
+        value={scheme}
+        onChange={({ target }) => {
+          const chosen = target.value as Scheme;
+          chooseScheme(chosen);
+          setScheme(chosen);
+        }}
+      >
+        {SCHEMES.map((each) => (
+          <option key={each} value={each}>
+            {SHELL.schemes[each]}
+          </option>
+        ))}
+      </select>
+    </label>
   );
 }

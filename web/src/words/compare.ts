@@ -6,6 +6,7 @@ export const COMPARE = {
   title: "Compare",
   first: "First session",
   second: "Second session",
+  chooseOne: "Choose a session",
   choose: "Choose two sessions",
   chooseHint: "Their entries are set side by side: what is the same, what differs, what only one has.",
   facts: "Facts",

@@ -2,7 +2,7 @@
 export const KEYS = {
   title: "Keyboard",
   close: "Close",
-  list: "This list",
+  list: "List of keys",
   next: "Next entry",
   previous: "Previous entry",
   search: "Search",

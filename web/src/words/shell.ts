@@ -18,7 +18,7 @@ export const SHELL = {
   views: "Views",
   menu: "Menu",
   colours: "Colours",
-  schemes: { system: "System colours", light: "Light", dark: "Dark" },
+  schemes: { system: "System", light: "Light", dark: "Dark" },
   serviceSays: "What the service says",
   loading: (what: string) => `Loading ${what} …`,
   view: "the view",
