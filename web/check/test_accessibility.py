@@ -138,7 +138,7 @@ def test_pages_are_usable(
         expect(tab.page.get_by_text("Nothing was dropped.").or_(losses(tab))).to_be_visible()
         assert violations(tab.page) == []
     tab.open(f"/pages/{shop.CHART_PAGE}")
-    tab.page.get_by_role("combobox").select_option("text")
+    tab.page.locator("main").get_by_role("combobox").select_option("text")
     assert_usable(tab, losses(tab), ALL_LOOKS)
 
 

@@ -452,6 +452,7 @@ def test_tall_screenshot_is_read_from_its_top_at_the_width_of_its_place(
     tab.open(f"/sessions/{shop.SESSION}")
     page = tab.page
     enlarge = page.get_by_role("button", name="Enlarge")
+    expect(enlarge.locator("img")).to_be_visible()
     place, box = enlarge.bounding_box(), enlarge.locator("img").bounding_box()
     assert box is not None
     assert place is not None

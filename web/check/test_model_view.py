@@ -7,7 +7,7 @@ from pathlib import Path
 import httpx
 import pytest
 from anthropic.types import MessageParam, TextBlockParam, ToolResultBlockParam, ToolUseBlockParam
-from playwright.sync_api import Locator, expect
+from playwright.sync_api import Locator, Route, expect
 
 from tests.browser import drawings, shop
 from tests.browser.conftest import OpenTab
@@ -589,6 +589,34 @@ def test_number_in_the_search_leads_to_what_the_model_no_longer_saw_then(
     expect(tab.page.locator(".model-unseen")).to_contain_text("At entry 40 the model no longer saw")
     # The budget of then is not known to the page, and cannot be another.
     expect(tab.page.get_by_role("button", name="32k")).to_be_disabled()
+
+
+def test_view_that_loads_slowly_is_reached_although_the_search_goes_into_the_address(
+    open_service: LiveService, open_tab: OpenTab, writer: httpx.Client
+) -> None:
+    write_evicted_session(writer)
+    tab = open_tab(open_service)
+    page = tab.page
+    page.clock.install()
+    held: list[Route] = []
+
+    def hold(route: Route) -> None:
+        held.append(route)
+
+    page.route("**/assets/ModelView-*.js", hold)
+    tab.open(f"/sessions/{shop.SESSION}")
+    field = page.get_by_role("combobox", name="Search in this session")
+    field.fill("4")
+    expect(page.get_by_role("option", name="no longer saw at #4")).to_be_visible()
+    field.fill("40")
+    option = page.get_by_role("option", name="no longer saw at #40")
+    with page.expect_request("**/assets/ModelView-*.js"):
+        option.click()
+    # Longer than the pause after which what is typed goes into the address.
+    page.clock.run_for(1_000)
+    for route in held:
+        route.continue_()
+    expect(page.locator(".model-unseen")).to_contain_text("At entry 40 the model no longer saw")
 
 
 @pytest.mark.parametrize(("typed", "seq"), [("40", 40), ("", 81)])

@@ -85,7 +85,7 @@ def test_page_is_shown_as_a_model_gets_it_with_what_is_lost(tab: Tab) -> None:
     tool, user = json.loads(messages.inner_text())
     assert (tool["role"], user["role"]) == ("tool", "user")
     assert [block["type"] for block in user["content"]] == ["text", "image_url"]
-    page.get_by_role("combobox").select_option("text")
+    page.locator("main").get_by_role("combobox").select_option("text")
     loss = page.get_by_role("region", name="Dropped")
     expect(loss.locator("tbody tr")).to_have_count(1)
     expect(loss).to_contain_text("original → caption")

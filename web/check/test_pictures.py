@@ -70,7 +70,7 @@ def test_picture_of_a_session_on_a_phone(tab: Tab, pytestconfig: pytest.Config) 
 
 def test_picture_of_a_page(tab: Tab, pytestconfig: pytest.Config) -> None:
     tab.open(f"/pages/{shop.CHART_PAGE}")
-    tab.page.get_by_role("combobox").select_option("text")
+    tab.page.locator("main").get_by_role("combobox").select_option("text")
     loss = tab.page.get_by_role("region", name="Dropped")
     expect(loss).to_be_visible()
     tab.page.locator("main").evaluate("main => { main.scrollTop = main.scrollHeight }")

@@ -5,6 +5,7 @@
  * then, and what was typed and not yet asked for is given up.
  */
 import { useEffect, useRef, useState } from "react";
+import { useNavigation } from "react-router";
 
 const TYPING_PAUSE_MS = 250;
 
@@ -17,6 +18,8 @@ export function useTyped(
   const own = useRef(asked);
   const timer = useRef<number>(undefined);
   latest.current = ask;
+  const isLeaving = useRef(false);
+  isLeaving.current = useNavigation().state !== "idle";
 
   useEffect(() => {
     if (asked === own.current) return;
@@ -33,6 +36,8 @@ export function useTyped(
       setTyped(text);
       window.clearTimeout(timer.current);
       timer.current = window.setTimeout(() => {
+        // A view that is still loading would be given up for another address of this one.
+        if (isLeaving.current) return;
         own.current = text;
         latest.current(text);
       }, TYPING_PAUSE_MS);
