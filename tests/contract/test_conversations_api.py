@@ -341,6 +341,54 @@ def test_media_are_moved_once_and_compared_by_their_bytes(client: httpx.Client) 
     assert len(client.get("/api/resources").json()["items"]) == 1
 
 
+SHOWN = f"data:image/png;base64,{b64(PICTURE)}"
+SMALL = f"data:image/png;base64,{b64(png(2, 2))}"
+
+
+@pytest.mark.parametrize(
+    "output",
+    [
+        f"Before {SHOWN} and {SMALL} after it.",
+        json.dumps({"small": SMALL, "large": SHOWN}, indent=2),
+        {"images": [SHOWN, SMALL, b64(PICTURE)], "count": 3},
+        [{"type": "text", "text": "Two."}, {"image": SHOWN}],
+        [[{"type": "image", "data": b64(PICTURE), "mimeType": "image/png"}], {"x": [SHOWN]}],
+    ],
+    ids=["sentence", "JSON", "object", "blocks", "nested"],
+)
+def test_media_in_the_data_of_a_result_are_compared_as_they_were_sent(
+    client: httpx.Client, output: object
+) -> None:
+    block = {"type": "tool-result", "toolCallId": "c1", "toolName": "camera"}
+    answers = [
+        {**ANSWER, "content": output},
+        {"role": "tool", "content": [{**block, "output": {"type": "json", "value": output}}]},
+        {
+            "role": "user",
+            "content": [{"type": "tool_result", "tool_use_id": "c1", "content": output}],
+        },
+        {"type": "function_call_output", "call_id": "c1", "output": output},
+    ]
+    for index, answer in enumerate(answers):
+        sent = [USER, CALLING, answer]
+        assert receipt(client, sent, f"s{index}") == {"appended": 3, "lastSeq": 3}
+        assert receipt(client, [*sent, SAID], f"s{index}") == {"appended": 1, "lastSeq": 4}
+        other = json.loads(json.dumps(sent).replace(b64(PICTURE), b64(png(101, 100, noise=True))))
+        assert put(client, [*other, SAID], f"s{index}").json()["seq"] == 3
+
+
+def test_system_prompt_in_the_first_message_is_never_compared(client: httpx.Client) -> None:
+    prompt = {"part_kind": "system-prompt", "content": "Be brief."}
+    asked = {"part_kind": "user-prompt", "content": "What do you see?"}
+    answer = {"kind": "response", "parts": [{"part_kind": "text", "content": "A ship."}]}
+    first = {"kind": "request", "parts": [prompt, asked]}
+    assert receipt(client, [first]) == {"appended": 1, "lastSeq": 1}
+    assert receipt(client, [first, answer]) == {"appended": 1, "lastSeq": 2}
+    changed = {"kind": "request", "parts": [{**prompt, "content": "Be kind."}, asked]}
+    more = {"kind": "request", "parts": [{**asked, "content": "Where?"}]}
+    assert receipt(client, [changed, answer, more]) == {"appended": 1, "lastSeq": 3}
+
+
 def test_reference_that_a_model_wrote_stays_text(client: httpx.Client) -> None:
     picture = upload(client, PICTURE)["uri"]
     receipt(client, [USER, {"role": "assistant", "content": f"@{picture}"}])

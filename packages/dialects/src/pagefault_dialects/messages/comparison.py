@@ -218,7 +218,7 @@ class _Comparer:
     def run(self, *, continues: bool) -> Comparison:
         """Return the result of the comparison. May be called once."""
         stored = [*_remove_repeated_calls(_remove_prompt(self.stored))]
-        sent = [*_remove_repeated_calls(self.sent)]
+        sent = [*_remove_repeated_calls(_remove_prompt(self.sent))]
         kinds: Sequence[UnitKind] = ("said", "call")
         stored_by_kind = {
             kind: _StoredUnits([item for item in stored if item.kind == kind]) for kind in kinds
@@ -360,10 +360,10 @@ def _find_resent_start(stored: Sequence[Unit], sent: Sequence[Unit]) -> int:
     return start if is_same else len(stored)
 
 
-def _remove_prompt(stored: Sequence[Unit]) -> Sequence[Unit]:
-    """Return the stored units without a system prompt at the beginning, which is not compared."""
-    start = next((index for index, item in enumerate(stored) if not item.is_system), len(stored))
-    return stored[start:]
+def _remove_prompt(units: Sequence[Unit]) -> Sequence[Unit]:
+    """Return the units without a system prompt at the beginning, which is not compared."""
+    start = next((index for index, item in enumerate(units) if not item.is_system), len(units))
+    return units[start:]
 
 
 def _remove_repeated_calls(units: Iterable[Unit]) -> Iterator[Unit]:

@@ -17,8 +17,15 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import TypeGuard
 
+import pybase64
+
 from pagefault_dialects.json.pointers import child_pointer
-from pagefault_dialects.json.values import JsonValue, has_content, json_text
+from pagefault_dialects.json.values import (
+    JsonValue,
+    has_content,
+    json_text,
+    parse_stored_json,
+)
 from pagefault_dialects.media import block_table
 from pagefault_dialects.media.block_shapes import value_at
 from pagefault_dialects.media.block_table import TEXT_TYPES, without_langchain_members
@@ -45,6 +52,7 @@ from pagefault_dialects.model.normalized import (
     NormalizedPart,
     NormalizedReference,
     NormalizedText,
+    NormalizedToolResult,
     Provenance,
 )
 from pagefault_dialects.model.render_options import Audience, ImageDetail
@@ -59,6 +67,7 @@ from pagefault_dialects.turns.record_turns import (
 )
 
 _REFERENCE = re.compile("@blob:([0-9a-f]{32})")
+_REFERENCE_BYTES = len("@blob:") + 32
 # Shorter texts are not searched for base64.
 _MIN_BASE64_CHARS = 64
 # The members of a block with its title, name or URL.
@@ -121,8 +130,7 @@ class ContentReader:
         if not normalized.media:
             yield TextItem(pointer, value if isinstance(value, str) else json_text(value))
             return
-        for part in normalized.parts:
-            yield from self._read_part(part, normalized.media, pointer)
+        yield from self._read_parts(normalized, pointer)
 
     def read(
         self, content: JsonValue, pointer: str, *, is_of_dialect: bool = False
@@ -163,9 +171,42 @@ class ContentReader:
         """Yield the items of a value that is no content of a dialect, read as a tool result."""
         # A list is passed as it is: in a content, its elements would be read as blocks.
         as_content = value if isinstance(value, list) else {"content": [value]}
-        normalized = normalize(as_content, is_message=True)
+        items = [*self._read_parts(normalize(as_content, is_message=True), pointer)]
+        if self.finds_media and any(
+            isinstance(item, TextItem) and any(self._find_moved_media(item.text, pointer))
+            for item in items
+        ):
+            sent = parse_stored_json(self._restore_data_uris(json_text(as_content)).encode())
+            items = [*self._read_parts(normalize(sent, is_message=True), pointer)]
+        yield from items
+
+    def _read_parts(self, normalized: NormalizedToolResult, pointer: str) -> Iterator[Item]:
+        """Yield the items of a value that was read like a tool result.
+
+        A data URI that `_restore_data_uris` has written becomes the moved medium.
+        """
         for part in normalized.parts:
-            yield from self._read_part(part, normalized.media, pointer)
+            for item in self._read_part(part, normalized.media, pointer):
+                source = item.source if isinstance(item, Medium) else None
+                data = source.data if isinstance(source, InlineBytes) else b""
+                reference = (
+                    data.decode("ascii") if len(data) == _REFERENCE_BYTES and data.isascii() else ""
+                )
+                yield next(self._find_moved_media(reference, pointer), item)
+
+    def _restore_data_uris(self, text: str) -> str:
+        """Return a text with a data URI for each reference to a medium that was moved out of it.
+
+        The bytes of the data URI are the reference. So the text is read as it was when it was sent,
+        whose media are replaced in the text, and JSON with media is serialised again.
+        """
+
+        def restore(reference: re.Match[str]) -> str:
+            is_moved = any(self._find_moved_media(reference[0], ""))
+            encoded = pybase64.b64encode(reference[0].encode()).decode()
+            return f"data:image/png;base64,{encoded}" if is_moved else reference[0]
+
+        return _REFERENCE.sub(restore, text)
 
     def _read_block(self, block: dict[str, JsonValue], pointer: str) -> Iterator[Item]:
         """Yield the items of a block. A medium gets the `detail` of the block."""
@@ -290,6 +331,8 @@ class ContentReader:
                 stored_medium(resource, pointer), is_in_text=resource_id in self.moved_media_ids
             )
             return
+        if self.finds_media:
+            text = self._restore_data_uris(text)
         if self.finds_media and len(text) >= _MIN_BASE64_CHARS:
             for item in self.read_unsearched(text, pointer):
                 yield replace(item, is_in_text=True) if isinstance(item, Medium) else item
