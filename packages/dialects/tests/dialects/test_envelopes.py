@@ -469,3 +469,11 @@ def test_file_of_a2a_is_a_medium_without_its_kind() -> None:
     file = {"bytes": PNG64, "mimeType": "image/png"}
     artifact = {"artifactId": "a", "parts": [{"file": file}]}
     assert result_of(artifact).media == (Medium(PNG, "image/png"),)
+
+
+def test_metadata_of_a_tool_return_of_pydantic_ai_is_not_content() -> None:
+    returned: dict[str, object] = {"return_value": "a cat", "content": None, "tools": None}
+    kept = {"metadata": {"k": 1}, "kind": "tool-return", "content_file_digests": []}
+    assert result_of(returned | kept) == Result(
+        (text("a cat"),), envelope={"dialect": "pydantic-ai", "metadata": {"k": 1}}
+    )

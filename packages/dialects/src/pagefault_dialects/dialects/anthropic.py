@@ -69,6 +69,20 @@ _MCP_TOOL_RESULT = Envelope(
     failure=by_flag("is_error"),
     ignored_members=frozenset({"is_error"}),
 )
+# The block of the Claude Agent SDK for Python, which is a class and has no type.
+_UNTYPED_RESULT = Envelope(
+    marks=("tool_use_id",),
+    shape=shape(
+        {"tool_use_id": is_string, "content": is_content},
+        {"is_error": is_boolean},
+        nullable=("content",),
+    ),
+    contents=(("content",),),
+    read_as="content",
+    call_id=("tool_use_id",),
+    failure=by_flag("is_error"),
+    ignored_members=frozenset({"is_error"}),
+)
 _USER_MESSAGE = Wrapper(
     marks=(("role", "user"),),
     shape=shape({"role": one_of("user"), "content": is_array}),
@@ -168,7 +182,7 @@ _BLOCKS = (
 
 DIALECT = DialectTables(
     "anthropic",
-    (_TOOL_RESULT, _MCP_TOOL_RESULT, _USER_MESSAGE),
+    (_TOOL_RESULT, _MCP_TOOL_RESULT, _UNTYPED_RESULT, _USER_MESSAGE),
     (
         BlockForm(
             (("content",),),

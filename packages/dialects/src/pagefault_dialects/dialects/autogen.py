@@ -111,6 +111,17 @@ def _read_part(part: JsonValue, reader: InnerReader) -> Iterator[JsonValue]:
         yield from (block for _, block in reader.read_blocks([part], ""))
 
 
+def _is_create_result(value: JsonObject) -> bool:
+    return is_object(value.get("usage")) and is_boolean(value["cached"]) and "content" in value
+
+
+def _read_create_result(
+    value: JsonObject, pointer: str, reader: InnerReader
+) -> Iterator[ForeignMessage]:
+    """Yield the message of a model's response, which has neither type nor source."""
+    yield from _read_message({**value, "type": "AssistantMessage"}, pointer, reader)
+
+
 def _read_state(state: JsonValue) -> Iterator[tuple[str, JsonValue]]:
     for index, message in enumerate(state["llm_context"]["messages"]):
         yield f"/llm_context/messages/{index}", message
@@ -178,6 +189,7 @@ DIALECT = DialectTables(
             ),
             read=_read_message,
         ),
+        MessageForm(marks=("cached",), accepts=_is_create_result, read=_read_create_result),
     ),
     conversations=(
         ConversationForm(marks=("llm_context",), accepts=_has_messages, read=_read_state),

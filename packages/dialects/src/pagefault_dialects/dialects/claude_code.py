@@ -1,16 +1,18 @@
-"""Claude Code: lines of transcripts and of `stream-json`, with messages of Anthropic's API.
+"""Claude Code: lines of transcripts and of `stream-json`, and messages of its Agent SDK.
 
 Each line has the id of the line before it, which is its parent. Lines with the same message id are
 parts of one message. The conversation is the chain of parents from the newest line back to the
 first. Earlier versions of a question, lines of subagents and lines before a compaction are not in
 the chain.
 
-The lines that `claude --output-format stream-json` and the Agent SDK write have a `session_id`, and
-no parents: all of them are the conversation, except those of subagents.
+The lines that `claude --output-format stream-json` and the Agent SDK for TypeScript write have a
+`session_id`, and no parents: all of them are the conversation, except those of subagents.
+`claude_sdk_messages` reads the messages of the Agent SDK for Python.
 """
 
 from collections.abc import Iterator, Sequence
 
+from pagefault_dialects.dialects import claude_sdk_messages
 from pagefault_dialects.dialects.envelope import DialectTables
 from pagefault_dialects.dialects.foreign_message import text_block
 from pagefault_dialects.dialects.message_forms import ConversationForm
@@ -175,6 +177,7 @@ def collect_blocks(messages: Sequence[JsonObject]) -> list[tuple[int, int, JsonV
 DIALECT = DialectTables(
     "claude-code",
     (),
+    messages=claude_sdk_messages.MESSAGES,
     conversations=(
         ConversationForm(
             marks=("type",),
@@ -184,5 +187,6 @@ DIALECT = DialectTables(
             is_skipped=_is_skipped,
             message_dialect="anthropic",
         ),
+        *claude_sdk_messages.CONVERSATIONS,
     ),
 )

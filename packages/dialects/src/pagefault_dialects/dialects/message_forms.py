@@ -2,7 +2,7 @@
 
 A dialect is the format of a provider or a library. Each module of a dialect lists its forms in
 `DialectTables`. The functions `accepts`, and `read` of messages and blocks, get objects without the
-members that are `null`. Other functions get values as they were sent.
+members that are `null`. Other functions, such as `accepts_sent`, get values as they were sent.
 """
 
 from collections.abc import Callable, Iterable, Sequence
@@ -66,6 +66,9 @@ class MessageForm:
     """Returns the messages of an object, given its pointer; nothing if it is of another dialect."""
     accepts: Callable[[JsonObject], bool] = accept_all
     """Returns whether an object has the members that the dialect requires."""
+    accepts_sent: Callable[[JsonObject], bool] = accept_all
+    """Returns the same for the object as it was sent. Needed if the names of `null` members show
+    what an object is."""
     overrides_dialect: bool = False
     """True if messages in the object count as messages of this dialect, even if their own form is
     that of another dialect."""
@@ -102,6 +105,8 @@ class ConversationForm:
     """Returns the messages, each with its pointer in the body."""
     accepts: Callable[[JsonObject], bool] = accept_all
     """Returns whether a body has this form, given the body or the first object of a list."""
+    accepts_sent: Callable[[JsonObject], bool] = accept_all
+    """Returns the same for the object as it was sent."""
     is_list: bool = False
     """True if the body is a list."""
     is_response: bool = False

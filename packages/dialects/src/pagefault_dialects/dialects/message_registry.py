@@ -41,6 +41,9 @@ _ROLES = {
     "human": "user",
     "ai": "assistant",
     "bot": "assistant",
+    # Roles of smolagents, with the roles that it sends to models: its texts have no ids of calls.
+    "tool-call": "assistant",
+    "tool-response": "user",
     "toolResult": "tool",
     "tool_result": "tool",
 }
@@ -84,7 +87,7 @@ def find_conversation(value: JsonValue) -> tuple[str, ConversationForm] | None:
         return None
     present = _remove_nulls(first)
     for name, form in (_LISTS if is_list else _CONVERSATIONS).find_candidates(present):
-        if form.accepts(present):
+        if form.accepts_sent(first) and form.accepts(present):
             return name, form
     return None
 
@@ -104,7 +107,8 @@ class _Reader:
             inner = _Reader(self._depth + 1)
             without_messages: list[ForeignMessage] = []
             for name, form in self._find_candidates(present):
-                messages = [*form.read(present, pointer, inner)] if form.accepts(present) else []
+                is_accepted = form.accepts_sent(value) and form.accepts(present)
+                messages = [*form.read(present, pointer, inner)] if is_accepted else []
                 if any(item.message is not None for item in messages):
                     if not form.determines_dialect:
                         return messages

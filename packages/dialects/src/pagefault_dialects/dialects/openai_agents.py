@@ -3,12 +3,14 @@
 Items in Python have the form of OpenAI's Responses. In JavaScript, names are in camelCase, results
 have types of their own, and the member `image` or `file` of a block has the medium. OpenAI's API
 does not accept these items, so they are written anew for it.
+
+In both languages, a run yields items that contain such an item, and events that contain those.
 """
 
 from collections.abc import Iterator
 from dataclasses import replace
 
-from pagefault_dialects.dialects.envelope import DialectTables, Envelope, by_value
+from pagefault_dialects.dialects.envelope import DialectTables, Envelope, Wrapper, by_value
 from pagefault_dialects.dialects.foreign_message import (
     ForeignMessage,
     call_block,
@@ -16,7 +18,12 @@ from pagefault_dialects.dialects.foreign_message import (
     medium_block,
     thought_block,
 )
-from pagefault_dialects.dialects.message_forms import InnerReader, MessageBlock, MessageForm
+from pagefault_dialects.dialects.message_forms import (
+    ConversationForm,
+    InnerReader,
+    MessageBlock,
+    MessageForm,
+)
 from pagefault_dialects.dialects.shapes import (
     accept_any,
     is_content,
@@ -108,6 +115,55 @@ def _read_message(value: JsonObject, pointer: str, reader: InnerReader) -> Itera
     yield replace(message, dialect=None, dialect_name="openai-agents", has_request_form=False)
 
 
+_RUN_ITEMS = (
+    *("input_item", "message_output_item", "tool_search_call_item", "tool_search_output_item"),
+    *("handoff_call_item", "handoff_output_item", "tool_call_item", "tool_call_output_item"),
+    *("reasoning_item", "mcp_list_tools_item", "mcp_approval_request_item"),
+    *("mcp_approval_response_item", "compaction_item", "tool_approval_item"),
+)
+_RUN_EVENTS = (
+    *("run_item_stream_event", "raw_response_event", "raw_model_stream_event"),
+    "agent_updated_stream_event",
+)
+
+
+_RUN_RESULT = Wrapper(
+    marks=tuple(("type", kind) for kind in _RUN_ITEMS if kind.endswith("_output_item")),
+    shape=shape(
+        {"type": one_of(*_RUN_ITEMS), "rawItem": is_object},
+        # The output is the value that the tool returned, before the SDK made the content of it.
+        ("agent", "output", "toolOrigin", "customData", "sourceAgent", "targetAgent"),
+    ),
+    inner="rawItem",
+    label="item",
+)
+
+
+def _read_run_item(item: JsonObject, pointer: str, reader: InnerReader) -> list[ForeignMessage]:
+    name = "raw_item" if "raw_item" in item else "rawItem"
+    return reader.read_message(item[name], f"{pointer}/{name}")
+
+
+def _read_run_event(event: JsonObject, pointer: str, reader: InnerReader) -> list[ForeignMessage]:
+    return reader.read_message(event["item"], f"{pointer}/item")
+
+
+def _is_outside_conversation(value: JsonObject) -> bool:
+    """Return whether an item or event has no item, or repeats the call that needs an approval."""
+    item = value.get("item") if value.get("type") == "run_item_stream_event" else value
+    return (
+        not isinstance(item, dict)
+        or item.get("type") == "tool_approval_item"
+        or item.get("type") in _RUN_EVENTS
+    )
+
+
+def _read_run(items: JsonValue) -> Iterator[tuple[str, JsonValue]]:
+    for index, item in enumerate(items):
+        if not (isinstance(item, dict) and _is_outside_conversation(item)):
+            yield f"/{index}", item
+
+
 def _is_message(value: JsonObject) -> bool:
     """Return whether a message has a block of the SDK."""
     content = value.get("content")
@@ -139,7 +195,7 @@ def _read_medium(block: JsonObject) -> list[JsonValue]:
 
 DIALECT = DialectTables(
     "openai-agents",
-    tuple(map(_make_envelope, _RESULTS)),
+    (*map(_make_envelope, _RESULTS), _RUN_RESULT),
     (
         BlockForm((("text",),), "text", ("type", "input_text")),
         *(
@@ -174,12 +230,32 @@ DIALECT = DialectTables(
             read=_read_thought,
         ),
         MessageForm(marks=(("role", "user"),), accepts=_is_message, read=_read_message),
+        MessageForm(
+            marks=("raw_item", "rawItem"),
+            accepts=lambda item: item.get("type") in _RUN_ITEMS,
+            read=_read_run_item,
+            determines_dialect=False,
+        ),
+        MessageForm(
+            marks=(("type", "run_item_stream_event"),),
+            accepts=lambda event: is_object(event.get("item")),
+            read=_read_run_event,
+            determines_dialect=False,
+        ),
     ),
     message_blocks=(
         MessageBlock(
             marks=tuple(("type", kind) for kind in _MEDIA_BLOCKS),
             accepts=_has_medium,
             read=_read_medium,
+        ),
+    ),
+    conversations=(
+        ConversationForm(
+            marks=tuple(("type", kind) for kind in (*_RUN_ITEMS, *_RUN_EVENTS)),
+            read=_read_run,
+            is_list=True,
+            is_skipped=_is_outside_conversation,
         ),
     ),
 )

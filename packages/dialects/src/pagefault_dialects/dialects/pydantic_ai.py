@@ -86,7 +86,7 @@ _RETURN_VALUE = Envelope(
     marks=(("kind", "tool-return"),),
     shape=shape(
         {"kind": one_of("tool-return"), "return_value": accept_any},
-        ("content", "metadata", "tools"),
+        ("content", "metadata", "tools", "content_file_digests"),
         nullable=("return_value",),
     ),
     contents=(("return_value",), ("content",)),

@@ -1,0 +1,188 @@
+"""Items of runs of OpenAI's Agents SDK, messages of Agno and smolagents, responses of AutoGen."""
+
+from typing import Any
+
+import pytest
+
+from packages.dialects.tests.dialects.corpus import Expectation, observe
+from pagefault_dialects.messages.conversation_reading import read_conversation
+from pagefault_dialects.messages.entry_reading import read_entry
+
+Json = dict[str, Any]
+
+CALL = {"type": "function_call", "call_id": "c", "name": "look", "arguments": "{}"}
+OUTPUT = {"type": "function_call_output", "call_id": "c", "output": "a cat"}
+SAID = {
+    "type": "message",
+    "role": "assistant",
+    "id": "m",
+    "status": "completed",
+    "content": [{"type": "output_text", "text": "A cat.", "annotations": []}],
+}
+AGENT = {"name": "A"}
+RUN = [
+    {"type": "tool_call_item", "agent": AGENT, "raw_item": CALL, "tool_origin": None},
+    {"type": "tool_call_output_item", "agent": AGENT, "raw_item": OUTPUT, "output": "a cat"},
+    {"type": "message_output_item", "agent": AGENT, "raw_item": SAID},
+]
+APPROVAL = {"type": "tool_approval_item", "agent": AGENT, "raw_item": CALL, "tool_name": "look"}
+SCRIPT_CALL = {"type": "function_call", "callId": "c", "name": "look", "arguments": "{}"}
+SCRIPT_RUN = [
+    {"type": "tool_call_item", "agent": AGENT, "rawItem": SCRIPT_CALL},
+    {
+        "type": "tool_call_output_item",
+        "agent": AGENT,
+        "rawItem": {
+            "type": "function_call_result",
+            "callId": "c",
+            "name": "look",
+            "status": "completed",
+            "output": {"type": "text", "text": "a cat"},
+        },
+        "output": "a cat",
+    },
+]
+
+
+def wrap(item: Json) -> Json:
+    """Return the event of an item."""
+    return {"type": "run_item_stream_event", "name": "x", "item": item}
+
+
+def read_common(item: Json) -> list[Json | None]:
+    """Return the messages of a value in common form."""
+    return [message.message for message in read_entry(item).messages]
+
+
+@pytest.mark.parametrize("item", RUN)
+def test_item_of_a_run_is_read_as_the_item_in_it(item: Json) -> None:
+    assert read_common(item) == read_common(item["raw_item"])
+    assert read_entry(wrap(item)).dialect == read_entry(item).dialect == "openai-responses"
+
+
+@pytest.mark.parametrize("run", [RUN, SCRIPT_RUN])
+def test_events_and_approvals_of_a_run_are_counted(run: list[Json]) -> None:
+    others = [{"type": "raw_response_event", "data": {}}, wrap(APPROVAL)]
+    updated = {"type": "agent_updated_stream_event", "new_agent": AGENT}
+    read = read_conversation([updated, *others, *map(wrap, run)])
+    assert [entry.message for entry in read.entries] == [wrap(item) for item in run]
+    assert read.skipped_count == 3
+    assert read_conversation([*run, APPROVAL]).skipped_count == 1
+
+
+@pytest.mark.parametrize(
+    ("item", "expected"),
+    [
+        (RUN[1], Expectation(("a cat",), call="c")),
+        (SCRIPT_RUN[1], Expectation(("a cat",), call="c", tool="look")),
+    ],
+)
+def test_output_item_of_a_run_is_an_envelope(item: Json, expected: Expectation) -> None:
+    assert observe(item) == expected
+
+
+AGNO: Json = {"id": "i", "from_history": False, "stop_after_tool_call": False, "created_at": 1}
+
+
+def test_media_of_a_message_of_agno_are_blocks_of_their_kinds() -> None:
+    files = [
+        {"id": "f", "mime_type": "application/pdf", "filename": "r.pdf", "content": "AAAA"},
+        {"id": "g", "mime_type": "text/csv", "filename": "a.csv", "content": "a,b"},
+        {"id": "h", "url": "https://h/z.pdf", "mime_type": "application/pdf"},
+    ]
+    media = {
+        "images": [{"id": "p", "mime_type": "image/png", "content": "AAAA"}],
+        "audio": [{"id": "a", "mime_type": "audio/wav", "format": "wav", "content": "AAAA"}],
+        "videos": [{"id": "v", "url": "https://h/a.mp4", "mime_type": "video/mp4"}],
+    }
+    message = {**AGNO, "role": "user", "content": "look", "files": files, **media}
+    (read,) = read_entry(message).messages
+    assert read.message is not None
+    assert {name: read.message.get(name) for name in ("role", "content", "files", "images")} == {
+        "role": "user",
+        "content": "look",
+        "files": None,
+        "images": [
+            {"type": "image", "data": "AAAA", "mimeType": "image/png"},
+            {"type": "file", "data": "AAAA", "mimeType": "application/pdf", "filename": "r.pdf"},
+            {
+                "type": "document",
+                "source": {"type": "text", "media_type": "text/csv", "data": "a,b"},
+                "title": "a.csv",
+            },
+            {"type": "file", "url": "https://h/z.pdf", "mimeType": "application/pdf"},
+            {"type": "audio", "data": "AAAA", "mimeType": "audio/wav"},
+            {"type": "video", "url": "https://h/a.mp4", "mimeType": "video/mp4"},
+        ],
+    }
+    assert [read.original_pointer(f"/images/{index}") for index in range(6)] == [
+        *("/images/0", "/files/0", "/files/1", "/files/2", "/audio/0", "/videos/0")
+    ]
+
+
+def test_file_of_agno_without_content_stays_a_member() -> None:
+    files = [{"id": "f", "filepath": "/a.pdf"}]
+    (message,) = read_common({**AGNO, "role": "user", "content": "look", "files": files})
+    assert message is not None
+    assert (message["files"], message["images"]) == (files, [])
+
+
+def test_failed_tool_message_of_agno_is_marked_as_failed() -> None:
+    result = {"role": "tool", "content": "gone", "tool_call_id": "c", "tool_name": "look"}
+    state = {"tool_args": {"a": 1}, "tool_call_error": True}
+    (message,) = read_common({**AGNO, **result, **state})
+    assert message == {
+        **{name: value for name, value in AGNO.items() if name != "id"},
+        **{"role": "tool", "content": "gone", "tool_call_id": "c", "name": "look"},
+        **{"images": [], "is_error": True},
+    }
+
+
+def test_tool_execution_of_agno_is_an_envelope() -> None:
+    execution = {
+        "tool_call_id": "c",
+        "tool_name": "look",
+        "tool_args": {"a": 1},
+        "tool_call_error": True,
+        "result": "gone",
+        "metrics": None,
+        "stop_after_tool_call": False,
+        "created_at": 1,
+    }
+    assert observe(execution) == Expectation(("gone",), failed=True, call="c", tool="look")
+
+
+@pytest.mark.parametrize(
+    ("role", "expected"), [("tool-call", "assistant"), ("tool-response", "user")]
+)
+def test_tool_roles_of_smolagents_are_those_that_it_sends(role: str, expected: str) -> None:
+    content = [{"type": "text", "text": "Observation:\na cat"}]
+    unset = dict.fromkeys(("tool_calls", "raw", "token_usage"))
+    read = read_entry({"role": role, "content": content, **unset})
+    assert (read.role, [message.message for message in read.messages]) == (
+        expected,
+        [{"role": expected, "content": content}],
+    )
+
+
+def test_response_of_a_model_client_of_autogen_is_a_message_of_the_assistant() -> None:
+    usage = {"prompt_tokens": 1, "completion_tokens": 1}
+    response = {"usage": usage, "cached": False, "logprobs": None}
+    call = {"id": "c", "name": "look", "arguments": "{}"}
+    assert read_common(
+        {**response, "finish_reason": "stop", "content": "A cat.", "thought": "hm"}
+    ) == [
+        {
+            "role": "assistant",
+            "content": [
+                {"type": "thinking", "thinking": "hm"},
+                {"type": "text", "text": "A cat."},
+            ],
+        }
+    ]
+    assert read_common({**response, "finish_reason": "function_calls", "content": [call]}) == [
+        {
+            "role": "assistant",
+            "content": [{"type": "tool_use", "id": "c", "name": "look", "input": "{}"}],
+        }
+    ]
