@@ -377,6 +377,26 @@ def test_media_in_the_data_of_a_result_are_compared_as_they_were_sent(
         assert put(client, [*other, SAID], f"s{index}").json()["seq"] == 3
 
 
+@pytest.mark.parametrize("medium", [SHOWN, b64(PICTURE), f"Crop {SHOWN} here."])
+def test_media_in_arguments_and_structured_contents_are_compared_by_their_bytes(
+    client: httpx.Client, medium: str
+) -> None:
+    arguments = {"image": medium, "small": SMALL}
+    text = {**CALL, "function": {"name": "camera", "arguments": json.dumps(arguments, indent=1)}}
+    call = {"type": "tool_use", "id": "c1", "name": "camera", "input": arguments}
+    output = {"content": [{"type": "text", "text": "Done."}], "structuredContent": arguments}
+    answer = {"type": "tool_result", "tool_use_id": "c1", "content": output}
+    sent_lists = [
+        [USER, {**CALLING, "tool_calls": [text]}, ANSWER],
+        [USER, {"role": "assistant", "content": [call]}, {"role": "user", "content": [answer]}],
+    ]
+    for index, sent in enumerate(sent_lists):
+        assert receipt(client, sent, f"s{index}") == {"appended": 3, "lastSeq": 3}
+        assert receipt(client, [*sent, SAID], f"s{index}") == {"appended": 1, "lastSeq": 4}
+        other = json.loads(json.dumps(sent).replace(b64(PICTURE), b64(png(101, 100, noise=True))))
+        assert put(client, [*other, SAID], f"s{index}").json()["seq"] == 2
+
+
 def test_system_prompt_in_the_first_message_is_never_compared(client: httpx.Client) -> None:
     prompt = {"part_kind": "system-prompt", "content": "Be brief."}
     asked = {"part_kind": "user-prompt", "content": "What do you see?"}

@@ -15,7 +15,7 @@ import anyio.to_thread
 from cachetools import LRUCache
 
 from app.models.message import StoredEntry, StoredHistoryMessage, StoredMessage
-from app.services.calls.stored_message_turns import read_message_turns
+from app.services.calls.stored_message_turns import find_moved_media_ids, read_message_turns
 from app.services.renders.loaded_sessions import find_referenced_ids
 from app.services.renders.turn_cache import TurnCache
 from app.services.sessions.message_requests import ParsedMessage, build_parsed_message
@@ -368,4 +368,8 @@ def make_entry_units(entry: StoredEntry, resources: Mapping[str, Resource]) -> S
     if entry.is_page_fault:
         return [make_record_unit(entry.tool_call_id or "", entry.seq)]
     turns = read_message_turns(entry, resources, audience="everyone", origin="", finds_media=True)
-    return split_into_units(turns, entry.seq)
+    moved_digests = {
+        f"@blob:{resource_id}": resources[resource_id].digest
+        for resource_id in find_moved_media_ids(entry) & resources.keys()
+    }
+    return split_into_units(turns, entry.seq, moved_digests=moved_digests)

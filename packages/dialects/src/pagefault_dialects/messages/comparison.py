@@ -15,11 +15,18 @@ import hashlib
 import re
 from bisect import bisect_left
 from collections import defaultdict, deque
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Literal, NamedTuple, TypeAlias
 
-from pagefault_dialects.json.values import JsonObject
+from pagefault_dialects.json.values import (
+    JsonObject,
+    JsonValue,
+    json_text,
+    parse_stored_json,
+)
+from pagefault_dialects.media.embedded_data_uris import MovableString, put_member
+from pagefault_dialects.messages.message_media import find_media
 from pagefault_dialects.model.conversation import (
     Address,
     ComposedTurn,
@@ -47,6 +54,8 @@ _DIGEST_BYTES = 16
 # which changes when the message is stored.
 _GENERATED_ID = re.compile(r"^call_[0-9]{1,19}_[0-9]{1,9}$")
 _CONTENT_NAMES = ("content", "parts")
+_REFERENCE = re.compile("@blob:[0-9a-f]{32}")
+_NONE_MOVED: Mapping[str, str] = {}
 
 
 class Unit(NamedTuple):
@@ -93,7 +102,11 @@ def digest_bytes(data: bytes) -> str:
 
 
 def split_into_units(
-    turns: Iterable[ComposedTurn], position: int, get_digest: GetDigest = digest_bytes
+    turns: Iterable[ComposedTurn],
+    position: int,
+    get_digest: GetDigest = digest_bytes,
+    *,
+    moved_digests: Mapping[str, str] = _NONE_MOVED,
 ) -> list[Unit]:
     """Return the units of the turns of one message.
 
@@ -101,10 +114,18 @@ def split_into_units(
         turns: The turns.
         position: The `seq` of the stored entry, or the index of the sent message.
         get_digest: Returns the digest of a medium in the message.
+        moved_digests: The digests of the media that were moved out of a stored message, by the
+            references that replace them.
     """
+
+    def describe(value: JsonValue) -> str:
+        return _describe_value(value, get_digest, moved_digests)
+
     units: list[Unit] = []
     for turn in turns:
-        contents = [value for item in turn.items for value in _describe_item(item, get_digest)]
+        contents = [
+            value for item in turn.items for value in _describe_item(item, get_digest, describe)
+        ]
         if turn.role == "tool":
             digest = _compute_digest("result", turn.call_id, *(content for _, content in contents))
             units.append(Unit("result", digest, position, turn.call_id))
@@ -117,7 +138,7 @@ def split_into_units(
             # The digest leaves out every generated id. `call_id` leaves out only the one that was
             # generated for this call: any other is in the message, and results may have it.
             sent_id = _GENERATED_ID.sub("", call.call_id)
-            digest = _compute_digest("call", sent_id, call.name, json_digest(call.arguments))
+            digest = _compute_digest("call", sent_id, call.name, describe(call.arguments))
             is_generated = call.call_id.startswith(f"call_{position}_")
             units.append(Unit("call", digest, position, "" if is_generated else call.call_id))
     return units
@@ -128,7 +149,9 @@ def make_record_unit(call_id: str, seq: int) -> Unit:
     return Unit("result", _ANY_RESULT, seq, call_id)
 
 
-def _describe_item(item: Item, get_digest: GetDigest) -> Iterator[tuple[str, str]]:
+def _describe_item(
+    item: Item, get_digest: GetDigest, describe: Callable[[JsonValue], str]
+) -> Iterator[tuple[str, str]]:
     """Yield the pointer of an item and what is compared of it.
 
     Omissions, notes of the service, and provider blocks such as reasoning are not compared.
@@ -138,7 +161,7 @@ def _describe_item(item: Item, get_digest: GetDigest) -> Iterator[tuple[str, str
             if text:
                 yield pointer, f"text {text}"
         case DataItem(pointer, value):
-            yield pointer, f"data {json_digest(value)}"
+            yield pointer, f"data {describe(value)}"
         case Medium(pointer, StoredBytes(digest=digest)):
             yield pointer, f"medium {digest}"
         case Medium(pointer, InlineBytes(data)):
@@ -147,6 +170,32 @@ def _describe_item(item: Item, get_digest: GetDigest) -> Iterator[tuple[str, str
             yield pointer, f"address {url}"
         case _:
             return
+
+
+def _describe_value(
+    value: JsonValue, get_digest: GetDigest, moved_digests: Mapping[str, str]
+) -> str:
+    """Return the digest of a JSON value, such as arguments, with digests in place of its media."""
+    if moved_digests:
+        text = _REFERENCE.sub(lambda found: moved_digests.get(found[0], found[0]), json_text(value))
+        value = parse_stored_json(text.encode())
+    if strings := find_media(value):
+        value = parse_stored_json(json_text(value).encode())
+        for string in strings:
+            value = put_member(value, string.pointer, _replace_media(string, get_digest))
+    return json_digest(value)
+
+
+def _replace_media(string: MovableString, get_digest: GetDigest) -> str:
+    """Return a string with the digests of its media in their places."""
+    if string.uri is not None:
+        return get_digest(string.uri.data or b"")
+    pieces: list[str] = []
+    position = 0
+    for span in string.spans:
+        pieces += [string.text[position : span.start], get_digest(span.data)]
+        position = span.end
+    return "".join((*pieces, string.text[position:]))
 
 
 def _compute_digest(*texts: str) -> bytes:
