@@ -1,4 +1,4 @@
-"""Items of runs of OpenAI's Agents SDK, messages of Agno and smolagents, responses of AutoGen."""
+"""Items of runs of OpenAI's Agents SDK; messages of Agno, smolagents, AutoGen and Mastra."""
 
 from typing import Any
 
@@ -186,3 +186,91 @@ def test_response_of_a_model_client_of_autogen_is_a_message_of_the_assistant() -
             "content": [{"type": "tool_use", "id": "c", "name": "look", "input": "{}"}],
         }
     ]
+
+
+PICTURE = "data:image/png;base64,AAAA"
+ATTACHMENT = {"url": PICTURE, "contentType": "image/png", "name": "a.png"}
+INVOCATION = {
+    "toolCallId": "c",
+    "toolName": "look",
+    "args": {"a": 1},
+    "state": "result",
+    "result": "a cat",
+}
+
+
+def test_message_in_the_memory_of_mastra_is_read_by_its_parts() -> None:
+    content = {
+        "format": 2,
+        "parts": [
+            {"type": "step-start"},
+            {"type": "tool-invocation", "toolInvocation": INVOCATION},
+            {"type": "text", "text": "A cat."},
+        ],
+        "toolInvocations": [INVOCATION],
+        "content": "A cat.",
+    }
+    ids = {"id": "i", "createdAt": "t", "threadId": "t", "resourceId": "r"}
+    read = read_entry({**ids, "role": "assistant", "content": content})
+    call = {"toolCallId": "c", "toolName": "look"}
+    (message,) = read.messages
+    assert (read.dialect, message.message) == (
+        "vercel",
+        {
+            "role": "assistant",
+            "content": [
+                {"type": "tool-call", **call, "input": {"a": 1}},
+                {"type": "tool-result", **call, "result": "a cat"},
+                {"type": "text", "text": "A cat."},
+            ],
+        },
+    )
+    assert message.original_pointer("/content/2") == "/content/parts/2"
+
+
+def test_attachment_that_a_part_repeats_is_read_once() -> None:
+    file = {"type": "file", "mimeType": "image/png", "data": PICTURE, "filename": "a.png"}
+    parts = [{"type": "text", "text": "look"}, file]
+    content = {"format": 2, "parts": parts, "experimental_attachments": [ATTACHMENT]}
+    assert read_common({"role": "user", "content": content}) == [{"role": "user", "content": parts}]
+
+
+@pytest.mark.parametrize("parts", [{}, {"parts": [{"type": "text", "text": "look"}]}])
+def test_attachments_of_a_message_for_user_interfaces_are_files(parts: Json) -> None:
+    message = {"id": "i", "role": "user", "content": "look", **parts}
+    other = {"url": "https://h/a.pdf"}
+    attachments = [ATTACHMENT, other, ATTACHMENT]
+    assert read_common({**message, "experimental_attachments": attachments}) == [
+        {
+            "role": "user",
+            "content": [
+                {"type": "text", "text": "look"},
+                {"type": "file", "url": PICTURE, "mediaType": "image/png", "filename": "a.png"},
+                {"type": "file", **other},
+            ],
+        }
+    ]
+
+
+@pytest.mark.parametrize(
+    ("kind", "payload", "expected"),
+    [
+        ("tool-result", {"result": "a cat"}, Expectation(("a cat",), call="c", tool="look")),
+        (
+            "tool-result",
+            {"result": "gone", "isError": True},
+            Expectation(("gone",), failed=True, call="c", tool="look"),
+        ),
+        (
+            "tool-error",
+            {"error": "gone"},
+            Expectation(("gone",), failed=True, call="c", tool="look"),
+        ),
+    ],
+)
+def test_chunk_of_mastra_with_a_result_is_an_envelope(
+    kind: str, payload: Json, expected: Expectation
+) -> None:
+    call = {"toolCallId": "c", "toolName": "look", "args": {"a": 1}}
+    chunk = {"type": kind, "runId": "r", "from": "AGENT", "payload": {**call, **payload}}
+    assert observe(chunk) == expected

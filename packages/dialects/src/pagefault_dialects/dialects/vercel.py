@@ -1,4 +1,4 @@
-"""The Vercel AI SDK: messages for models, and messages for user interfaces, both made of parts."""
+"""The Vercel AI SDK and Mastra: messages for models or for user interfaces, both made of parts."""
 
 from collections.abc import Iterable, Iterator
 from typing import TypeGuard
@@ -75,15 +75,16 @@ def _find_output_failure(value: object) -> bool | None:
     return str(kind) == "execution-denied" or str(kind).startswith("error") or None
 
 
-def _make_part_envelope(kind: str, member: str) -> Envelope:
-    """Return the envelope of a part of a type, with its output in a member."""
+def _make_part_envelope(kind: str | None, member: str) -> Envelope:
+    """Return the envelope of a part of a type, or of none, with its output in a member."""
     optional = {
         name: check for name, check in _PART_MEMBERS.items() if name not in ("toolCallId", member)
     }
+    type_check = {} if kind is None else {"type": one_of(kind)}
     return Envelope(
-        marks=(("type", kind),),
+        marks=() if kind is None else (("type", kind),),
         shape=shape(
-            {"type": one_of(kind), "toolCallId": is_string, member: accept_any},
+            {**type_check, "toolCallId": is_string, member: accept_any},
             optional,
             nullable=(member,),
         ),
@@ -103,6 +104,20 @@ def _find_part_failure(members: Members, member: str) -> bool | None:
     if member == "error" or members["isError"] is True:
         return True
     return _find_output_failure(members[member]) if member == "output" else None
+
+
+def _make_chunk_wrapper(kind: str, member: str) -> Wrapper:
+    """Return the wrapper of a chunk of Mastra, whose payload is a part without its type."""
+    return Wrapper(
+        marks=(("type", kind),),
+        shape=shape(
+            {"type": one_of(kind), "payload": is_object},
+            {"runId": is_string, "from": is_string, "metadata": is_object},
+        ),
+        inner="payload",
+        label="chunk",
+        envelope=_make_part_envelope(None, member),
+    )
 
 
 def _make_output_envelope(kind: str) -> Envelope:
@@ -169,11 +184,12 @@ def _read_ui_message(value: JsonObject, pointer: str, reader: InnerReader) -> li
     assistant (steering messages) are messages of their own.
     """
     del reader
-    member = "parts" if isinstance(value.get("parts"), list) else "toolInvocations"
+    members = (name for name in ("parts", "toolInvocations") if isinstance(value.get(name), list))
+    member = next(members, "")
     blocks: list[tuple[str, JsonValue]] = []
     # The role and the blocks of each message.
     messages = [(value["role"], blocks)]
-    for index, part in enumerate(value[member]):
+    for index, part in enumerate(value.get(member, ())):
         if _is_steering_message(part):
             steering_pointer = f"/{member}/{index}/parts"
             steering = [
@@ -183,13 +199,66 @@ def _read_ui_message(value: JsonObject, pointer: str, reader: InnerReader) -> li
             messages += [("user", steering), (value["role"], blocks)]
         else:
             blocks += ((f"/{member}/{index}", block) for block in _convert_ui_part(part))
-    if member == "toolInvocations" and isinstance(text := value.get("content"), str):
+    if member != "parts" and isinstance(text := value.get("content"), str):
         blocks.append(("/content", {"type": "text", "text": text}))
-    read_names = ("parts", "content", "toolInvocations", "role", "id", "createdAt", "metadata")
+    blocks += _convert_attachments(value)
+    read_names = (
+        *("parts", "content", "toolInvocations", "role", "id", "createdAt", "metadata"),
+        "experimental_attachments",
+    )
     other_members = {name: item for name, item in value.items() if name not in read_names}
     first = compose_message(*messages[0], pointer, extra=other_members)
     later = (compose_message(role, blocks, pointer) for role, blocks in messages[1:] if blocks)
     return [first, *later]
+
+
+def _convert_attachments(value: JsonObject) -> Iterator[tuple[str, JsonValue]]:
+    """Yield a block for each attachment of version 4, unless a part has the same file."""
+    parts = value.get("parts")
+    urls = [
+        part.get(name)
+        for part in (parts if isinstance(parts, list) else ())
+        for name in ("url", "data")
+        if isinstance(part, dict)
+    ]
+    attachments = value.get("experimental_attachments")
+    for index, attachment in enumerate(attachments if isinstance(attachments, list) else ()):
+        url = attachment.get("url") if isinstance(attachment, dict) else None
+        if not isinstance(url, str) or url in urls:
+            continue
+        urls.append(url)
+        members = {"mediaType": attachment.get("contentType"), "filename": attachment.get("name")}
+        present = {name: member for name, member in members.items() if member is not None}
+        yield f"/experimental_attachments/{index}", {"type": "file", "url": url, **present}
+
+
+def _is_message_with_attachments(value: JsonObject) -> bool:
+    has_role = value.get("role") in ("system", "user", "assistant")
+    return has_role and is_object_array(value["experimental_attachments"])
+
+
+def _read_mastra_message(
+    value: JsonObject, pointer: str, reader: InnerReader
+) -> list[ForeignMessage]:
+    """Return the messages of a message in Mastra's memory.
+
+    Its content is a message for user interfaces without a role. The other members of the content
+    repeat what is in the parts.
+    """
+    content = value["content"]
+    names = ("parts", "experimental_attachments")
+    message = {name: content[name] for name in names if content.get(name) is not None}
+    return _read_ui_message({**message, "role": value["role"]}, f"{pointer}/content", reader)
+
+
+def _is_mastra_message(value: JsonObject) -> bool:
+    content = value.get("content")
+    return (
+        isinstance(content, dict)
+        and content.get("format") == 2
+        and is_object_array(content.get("parts"))
+        and value["role"] in ("system", "user", "assistant")
+    )
 
 
 def _is_steering_message(part: JsonValue) -> TypeGuard[JsonObject]:
@@ -287,6 +356,8 @@ DIALECT = DialectTables(
         _make_part_envelope("tool-result", "output"),
         _make_part_envelope("tool-result", "result"),
         _make_part_envelope("tool-error", "error"),
+        _make_chunk_wrapper("tool-result", "result"),
+        _make_chunk_wrapper("tool-error", "error"),
         _UI_PART,
         *map(_make_output_envelope, _OUTPUT_SHAPES),
         Wrapper(
@@ -302,6 +373,12 @@ DIALECT = DialectTables(
         MessageForm(
             marks=("parts", "toolInvocations"), accepts=_is_ui_message, read=_read_ui_message
         ),
+        MessageForm(
+            marks=("experimental_attachments",),
+            accepts=_is_message_with_attachments,
+            read=_read_ui_message,
+        ),
+        MessageForm(marks=("role",), accepts=_is_mastra_message, read=_read_mastra_message),
     ),
     message_blocks=(
         MessageBlock(marks=(("type", "tool-call"),)),
