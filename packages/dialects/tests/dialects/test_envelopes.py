@@ -477,3 +477,33 @@ def test_metadata_of_a_tool_return_of_pydantic_ai_is_not_content() -> None:
     assert result_of(returned | kept) == Result(
         (text("a cat"),), envelope={"dialect": "pydantic-ai", "metadata": {"k": 1}}
     )
+
+
+def llama_index_output(result: Mapping[str, object], words: str) -> dict[str, object]:
+    """Return the output of a tool of LlamaIndex, whose only block is a text."""
+    return {
+        "blocks": [{"block_type": "text", "text": words}],
+        "tool_name": "f",
+        "raw_input": {"args": [], "kwargs": {}},
+        "raw_output": result,
+        "is_error": False,
+    }
+
+
+@pytest.mark.parametrize("flag", ["isError", "is_error"])
+def test_output_of_an_mcp_tool_of_llama_index_is_the_mcp_result(flag: str) -> None:
+    blocks = [WORD, {"type": "image", "data": PNG64, "mimeType": "image/png"}]
+    result = {"meta": None, "content": blocks, "structuredContent": None, flag: True}
+    output = llama_index_output(result, "meta=None content=[TextContent(type='text', text='a')]")
+    kept = {"dialect": "llama-index", "toolName": "f"}
+    opened = result_of(output)
+    assert opened == replace(
+        result_of(result),
+        envelope=kept | {"raw_input": {"args": [], "kwargs": {}}},
+        is_error=True,
+    )
+
+
+def test_output_of_llama_index_whose_text_is_not_that_of_its_mcp_result_is_its_text() -> None:
+    output = llama_index_output({"content": [WORD], "isError": True}, "b")
+    assert (result_of(output).parts, result_of(output).is_error) == ((text("b"),), False)

@@ -1,6 +1,7 @@
 """LlamaIndex: chat messages, outputs of tools, and events that contain them."""
 
 from collections.abc import Iterator
+from dataclasses import replace
 
 from pagefault_dialects.dialects.envelope import DialectTables, Envelope, Wrapper, by_flag
 from pagefault_dialects.dialects.foreign_message import (
@@ -18,7 +19,9 @@ from pagefault_dialects.dialects.message_forms import (
     MessageForm,
 )
 from pagefault_dialects.dialects.shapes import (
+    Members,
     accept_any,
+    is_array,
     is_boolean,
     is_object,
     is_object_array,
@@ -48,6 +51,37 @@ def _make_output_envelope(member: str) -> Envelope:
         failure=by_flag("is_error"),
         ignored_members=frozenset({"is_error"}),
     )
+
+
+def _is_mcp_output(members: Members) -> bool:
+    """Return whether the only block is a text that `str` made of the MCP result beside it."""
+    blocks, result = members["blocks"], members["raw_output"]
+    text = blocks[0].get("text") if isinstance(blocks, list) and len(blocks) == 1 else None
+    return (
+        isinstance(text, str)
+        and text.startswith("meta=")
+        and " content=[" in text
+        and isinstance(result, dict)
+        and is_array(result.get("content"))
+        and _find_mcp_failure(members) is not None
+    )
+
+
+def _find_mcp_failure(members: Members) -> bool | None:
+    result = members["raw_output"]
+    flags = (result.get("isError"), result.get("is_error")) if isinstance(result, dict) else ()
+    return next((flag for flag in flags if isinstance(flag, bool)), None)
+
+
+# The output of a tool of an MCP server. Its own `is_error` is false even if the tool failed.
+_MCP_OUTPUT = replace(
+    _make_output_envelope("blocks"),
+    contents=(("raw_output",),),
+    read_as="any",
+    accepts=_is_mcp_output,
+    failure=_find_mcp_failure,
+    ignored_members=frozenset({"is_error", "blocks"}),
+)
 
 
 _TYPE_NAME = "block_type"
@@ -145,6 +179,7 @@ def _read_response(body: JsonValue) -> Iterator[tuple[str, JsonValue]]:
 DIALECT = DialectTables(
     "llama-index",
     (
+        _MCP_OUTPUT,
         _make_output_envelope("blocks"),
         # Before blocks were added, an output was a text.
         _make_output_envelope("content"),
