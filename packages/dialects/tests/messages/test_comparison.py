@@ -13,7 +13,13 @@ from pagefault_dialects.messages.comparison import (
     split_into_units,
 )
 from pagefault_dialects.messages.conversation_reading import read_conversation
-from pagefault_dialects.messages.entry_reading import read_entry, read_entry_turns
+from pagefault_dialects.messages.entry_reading import (
+    READER_VERSION,
+    EntryReading,
+    read_entry,
+    read_entry_turns,
+    read_stored,
+)
 
 USER: JsonObject = {"role": "user", "content": "What time is it?"}
 CALL: JsonObject = {
@@ -168,8 +174,12 @@ def test_last_message_may_grow() -> None:
 
 
 def _units_of_one(message: JsonObject) -> list[Unit]:
+    return _units_of_entry(read_entry(message))
+
+
+def _units_of_entry(entry: EntryReading) -> list[Unit]:
     turns = read_entry_turns(
-        read_entry(message),
+        entry,
         0,
         "",
         {},
@@ -178,6 +188,17 @@ def _units_of_one(message: JsonObject) -> list[Unit]:
         finds_media=True,
     )
     return split_into_units(turns, 0)
+
+
+@pytest.mark.parametrize(
+    "kind", ["function_call", "computer_call", "shell_call", "apply_patch_call"]
+)
+def test_call_of_the_agents_sdk_equals_one_that_was_stored_before_its_dialect_was_known(
+    kind: str,
+) -> None:
+    call = {"type": kind, "id": "i1", "callId": "c1", "name": "t", "status": "completed"}
+    stored = read_stored(call, "openai-responses", READER_VERSION)
+    assert _units_of_entry(stored) == _units_of_one(call) != []
 
 
 def test_calls_beside_a_text_grow() -> None:

@@ -133,6 +133,9 @@ _HOST_CALLS = (
     "program",
 )
 """The types of calls of tools that the provider defines and the host executes."""
+# Calls that are items of the Agents SDK for JavaScript if they have a `callId`. Earlier versions
+# stored them with the dialect of this module, whose forms are then tried first.
+_AGENTS_SDK_CALLS = ("function_call", "computer_call", "shell_call", "apply_patch_call")
 _PROVIDER_CALLS = (
     *("web_search_call", "file_search_call", "code_interpreter_call", "image_generation_call"),
     "mcp_call",
@@ -216,7 +219,8 @@ def _make_function_call(item: JsonObject, kind: str) -> JsonValue:
 def _is_item(value: JsonObject) -> bool:
     """Return whether an object with a type is an item, also one of a later version of the API."""
     kind = value["type"]
-    if "role" in value and kind != "additional_tools":
+    is_message = "role" in value and kind != "additional_tools"
+    if is_message or (kind in _AGENTS_SDK_CALLS and is_string(value.get("callId"))):
         return False
     if kind in ("function_call", "custom_tool_call"):
         return isinstance(value.get("name"), str)
