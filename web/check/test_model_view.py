@@ -627,8 +627,8 @@ def test_strip_leads_to_what_the_model_no_longer_saw_at_an_entry(
     tab = add_axe(open_tab(open_service))
     tab.open(f"/sessions/{shop.SESSION}")
     field = tab.page.get_by_label("No longer seen at #")
-    # The entry that is read, if no other is named.
-    expect(field).to_have_attribute("placeholder", "81")
+    # The entry in view, if no other is named.
+    expect(field).to_have_attribute("placeholder", "here")
     assert_accessible(tab)
     field.fill("82")
     field.press("Enter")

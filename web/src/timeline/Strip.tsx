@@ -145,13 +145,13 @@ function UnseenAt({ sessionId, current, newest }: UnseenAtProps) {
           type="number"
           min={1}
           max={newest}
-          placeholder={`${current}`}
+          placeholder={STRIP.here}
           value={typed}
           onChange={({ target }) => setTyped(target.value)}
         />
       </label>
-      <button type="submit" className="button" aria-label={STRIP.showUnseen} title={STRIP.showUnseen}>
-        <span aria-hidden="true">→</span>
+      <button type="submit" className="button">
+        {STRIP.showUnseen}
       </button>
     </form>
   );

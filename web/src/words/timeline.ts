@@ -48,7 +48,8 @@ export const STRIP = {
   evicted: (count: number) => `${numberText(count)} evicted`,
   evictedHint: "Entries that the model no longer gets in full (amber)",
   unseenAt: "No longer seen at #",
-  showUnseen: "Show what was no longer seen",
+  here: "here",
+  showUnseen: "Show",
 };
 
 export const FILMSTRIP = {
