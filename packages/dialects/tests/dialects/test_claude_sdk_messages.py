@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from packages.dialects.tests.dialects.corpus import Expectation, observe
-from pagefault_dialects.errors import InvalidPayloadError
+from pagefault_dialects.errors import Fault, InvalidPayloadError
 from pagefault_dialects.messages.conversation_reading import read_conversation
 from pagefault_dialects.messages.entry_reading import read_entry
 
@@ -143,3 +143,11 @@ def test_near_miss_of_a_message_of_the_agent_sdk_is_refused(sent: Json) -> None:
 )
 def test_result_block_of_the_agent_sdk_is_an_envelope(block: Json, expected: Expectation) -> None:
     assert observe(block) == expected
+
+
+def test_refusal_of_a_message_without_its_null_members_says_to_dump_them() -> None:
+    dump = {name: value for name, value in ANSWERED.items() if value is not None}
+    with pytest.raises(InvalidPayloadError) as refused:
+        read_conversation([CALLED, dump])
+    detail = "has content, but no member that shows whose it is: dump it with all its members"
+    assert refused.value.faults == (Fault("/1", detail),)

@@ -144,7 +144,9 @@ def _find_faults(foreign: ForeignMessage, *, may_be_empty: bool) -> list[Fault]:
     """Return the reasons why a value is no message; an empty list for a message."""
     message = foreign.message
     if message is None:
-        return [Fault(foreign.pointer, "is no message")]
+        # An object with content most often is a dump from which members were left out.
+        reason = "has content, but no member that shows whose it is: dump it with all its members"
+        return [Fault(foreign.pointer, reason if may_be_empty else "is no message")]
     if foreign.unknown_role is not None:
         return [Fault(f"{foreign.pointer}/role", "is the role of no dialect")]
     if not isinstance(message.get("content"), str | list | dict | NoneType):
