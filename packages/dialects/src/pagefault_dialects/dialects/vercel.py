@@ -215,18 +215,18 @@ def _read_ui_message(value: JsonObject, pointer: str, reader: InnerReader) -> li
 def _convert_attachments(value: JsonObject) -> Iterator[tuple[str, JsonValue]]:
     """Yield a block for each attachment of version 4, unless a part has the same file."""
     parts = value.get("parts")
-    urls = [
-        part.get(name)
+    urls = {
+        url
         for part in (parts if isinstance(parts, list) else ())
         for name in ("url", "data")
-        if isinstance(part, dict)
-    ]
+        if isinstance(part, dict) and isinstance(url := part.get(name), str)
+    }
     attachments = value.get("experimental_attachments")
     for index, attachment in enumerate(attachments if isinstance(attachments, list) else ()):
         url = attachment.get("url") if isinstance(attachment, dict) else None
         if not isinstance(url, str) or url in urls:
             continue
-        urls.append(url)
+        urls.add(url)
         members = {"mediaType": attachment.get("contentType"), "filename": attachment.get("name")}
         present = {name: member for name, member in members.items() if member is not None}
         yield f"/experimental_attachments/{index}", {"type": "file", "url": url, **present}
