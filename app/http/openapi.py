@@ -132,8 +132,8 @@ def _rewrite_parameter_schema(schema: dict[str, Any]) -> dict[str, Any]:
     """Return the schema of a parameter, without null, and with lists as comma-separated text."""
     alternatives = [item for item in schema.get("anyOf", ()) if item.get("type") != "null"]
     if len(alternatives) == 1:
-        others = {key: value for key, value in schema.items() if key != "anyOf"}
-        schema = {**alternatives[0], **others}
+        keywords = {key: value for key, value in schema.items() if key != "anyOf"}
+        schema = {**alternatives[0], **keywords}
     if schema.get("type") == "array":
         return {"type": "string", "description": f"{schema['description']} Separated by commas."}
     return schema

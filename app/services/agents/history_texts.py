@@ -186,7 +186,7 @@ class HistoryTexts:
         Args:
             project_id: The project.
             session_id: The session.
-            missing: What the session does not have, such as `no entry 12`.
+            missing: The missing entries, such as `no entry 12`.
         """
         head = await self.records.read(
             project_id, lambda unit: unit[SessionHistory].find_head(session_id)

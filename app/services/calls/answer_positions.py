@@ -79,7 +79,7 @@ def find_joint_answer_position(
     Args:
         unit: A transaction that has locked the session.
         session_id: The session.
-        call_ids: The ids of the calls. An empty id stands for a call without an id.
+        call_ids: The ids of the calls. A call without an id has an empty one.
         identity: The digest of the message.
     """
     answers: dict[str, RecordedAnswer] = {}
