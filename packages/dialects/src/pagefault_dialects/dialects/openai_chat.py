@@ -1,9 +1,9 @@
 """OpenAI's Chat Completions API, and similar messages of Mistral, Ollama, OpenRouter and Agno."""
 
 from collections.abc import Iterable, Iterator
-from dataclasses import replace
 
-from pagefault_dialects.dialects.envelope import DialectTables, Envelope, by_flag
+from pagefault_dialects.dialects import agno
+from pagefault_dialects.dialects.envelope import DialectTables, Envelope
 from pagefault_dialects.dialects.foreign_message import ForeignMessage, medium_block
 from pagefault_dialects.dialects.message_forms import (
     ConversationForm,
@@ -68,26 +68,6 @@ _FUNCTION_MESSAGE = Envelope(
     read_as="content",
     name=("name",),
 )
-# Agno's record of a call and its result.
-_TOOL_EXECUTION = Envelope(
-    marks=("tool_call_error",),
-    shape=shape(
-        {"tool_call_id": is_string, "tool_name": is_string, "result": is_content},
-        (
-            *("tool_args", "tool_call_error", "metrics", "child_run_id", "stop_after_tool_call"),
-            *("created_at", "requires_confirmation", "confirmed", "confirmation_note"),
-            *("requires_user_input", "user_input_schema", "user_feedback_schema", "answered"),
-            *("external_execution_required", "external_execution_silent", "approval_type"),
-            *("approval_id", "parent_tool_call_id"),
-        ),
-    ),
-    contents=(("result",),),
-    read_as="content",
-    call_id=("tool_call_id",),
-    name=("tool_name",),
-    failure=by_flag("tool_call_error"),
-    ignored_members=frozenset({"tool_call_error"}),
-)
 
 
 def _read_message(value: JsonObject, pointer: str, reader: InnerReader) -> Iterator[ForeignMessage]:
@@ -113,59 +93,6 @@ def _convert_images(value: JsonObject) -> JsonObject:
         for image in images
     ]
     return {**value, "images": blocks}
-
-
-# Agno's members with media, and the kind of each.
-_AGNO_MEDIA = {"images": "image", "files": "file", "audio": "audio", "videos": "video"}
-# Agno's members that are no part of the conversation. The arguments are those of the call.
-_AGNO_STATE = ("tool_args", "tool_call_error", "metrics", "add_to_agent_memory", "temporary")
-
-
-def _read_agno_message(
-    value: JsonObject, pointer: str, reader: InnerReader
-) -> Iterator[ForeignMessage]:
-    """Yield a message of Agno, with a block for each of its media.
-
-    Files without content and URL, such as paths, stay members, which are reported as omitted.
-    """
-    blocks: list[JsonValue] = []
-    pointers: dict[str, str] = {}
-    omitted: dict[str, JsonValue] = {}
-    for name, kind in _AGNO_MEDIA.items():
-        media = value.get(name)
-        for index, medium in enumerate(media if isinstance(media, list) else ()):
-            block = _read_agno_medium(kind, medium) if isinstance(medium, dict) else None
-            if block is None and name != "images":
-                omitted[name] = media
-                continue
-            pointers[f"/images/{len(blocks)}"] = f"/{name}/{index}"
-            blocks.append(medium if block is None else block)
-    dropped = {*_AGNO_MEDIA, *_AGNO_STATE}
-    message = {name: member for name, member in value.items() if name not in dropped}
-    if value.get("tool_call_error") is True:
-        message["is_error"] = True
-    foreign = reader.read_role_message(
-        {**_rename_tool_name(message), **omitted, "images": blocks}, pointer, "openai-chat"
-    )
-    yield replace(
-        foreign,
-        original_pointers={**foreign.original_pointers, **pointers},
-        has_request_form=False,
-    )
-
-
-def _read_agno_medium(kind: str, medium: JsonObject) -> JsonValue | None:
-    """Return the block of a medium of Agno; `None` without content and URL.
-
-    The content of a text file is its text, that of other files is base64.
-    """
-    content, mime_type = medium.get("content"), medium.get("mime_type")
-    name = medium.get("filename") or medium.get("name")
-    if isinstance(content, str) and isinstance(mime_type, str) and mime_type.startswith("text/"):
-        source = {"type": "text", "media_type": mime_type, "data": content}
-        return {"type": "document", "source": source, **({"title": name} if name else {})}
-    data = content if isinstance(content, str) and content else medium.get("url")
-    return medium_block(kind, data, mime_type, name) if isinstance(data, str) and data else None
 
 
 def _rename_tool_name(value: JsonObject) -> JsonObject:
@@ -227,7 +154,7 @@ def _read_mistral_block(block: JsonObject) -> list[JsonValue] | None:
 
 DIALECT = DialectTables(
     "openai-chat",
-    (_TOOL_MESSAGE, _OLLAMA_MESSAGE, _FUNCTION_MESSAGE, _TOOL_EXECUTION),
+    (_TOOL_MESSAGE, _OLLAMA_MESSAGE, _FUNCTION_MESSAGE, agno.TOOL_EXECUTION),
     (BlockForm(payloads=(("text",),), payload_kind="text", mark=("type", "text")),),
     messages=(
         MessageForm(
@@ -238,11 +165,7 @@ DIALECT = DialectTables(
             read=_read_wrapped,
             determines_dialect=False,
         ),
-        MessageForm(
-            marks=("stop_after_tool_call",),
-            accepts=lambda value: isinstance(value.get("role"), str),
-            read=_read_agno_message,
-        ),
+        agno.MESSAGE,
         MessageForm(marks=("role",), accepts=_has_distinctive_members, read=_read_message),
         MessageForm(
             marks=("role",),
