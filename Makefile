@@ -134,8 +134,8 @@ torture: $(VENV)/dev.stamp web nginx pgbouncer ## Run the long forms of the test
 	  $(STRESS) tests/cluster/test_faults.py tests/integration/test_migrations.py \
 	  packages/dialects/tests/context packages/dialects/tests/messages/test_healing.py packages/dialects/tests/targets/test_home.py; status=$$?; \
 	  printf '\n%s, commit %s\n\n' $$(date -u +%F) $$(git rev-parse --short HEAD); cat $(VENV)/torture.md; exit $$status
-mutants: $(VENV)/dev.stamp $(VENV)/mutants.stamp ## Count the changes of the library and the records that tests notice; MODULE=json/pointers, SAMPLE=8 of each
-	$(BIN)/python -m tests.mutants $(if $(SAMPLE),--sample $(SAMPLE)) $(MODULE)
+mutants: $(VENV)/dev.stamp $(VENV)/mutants.stamp ## Count the changes of the library and the records that tests notice; MODULE=json/pointers, SHARE=5 for 5 %
+	$(BIN)/python -m tests.mutants $(if $(SHARE),--share $(SHARE)) $(MODULE)
 PIN := uv pip compile --universal --python-version 3.11 --generate-hashes --no-header --no-annotate --quiet
 lock: ## Pin every dependency anew (needs uv)
 	$(PIN) pyproject.toml --extra dev --extra mcp --extra otel --extra redis --output-file requirements/dev.lock

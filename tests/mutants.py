@@ -1,16 +1,17 @@
 """Changes the code in small ways, and counts the changes that tests notice: `make mutants`.
 
-    python -m tests.mutants [--sample N] [MODULE…]     such as `json/pointers`
+    python -m tests.mutants [--share PERCENT] [MODULE…]     such as `json/pointers`
 
 A module is tried with the tests beside it: first the files in the folder of its tests that import
 it, then all of that folder. mutmut works in a copy of the tree, and chooses the tests of each
-function among these; modules with the same tests share a run. A sample is a random choice of at
-most N mutants of each module, the same at each run. Tests of stores run on SQLite.
+function among these; modules with the same tests share a run. A share is a random choice of the
+mutants of each module, at least one, the same at each run. Tests of stores run on SQLite.
 `docs/architecture.md` shows the figures.
 """
 
 import argparse
 import json
+import math
 import os
 import random
 import re
@@ -134,11 +135,11 @@ def prepare() -> None:
     shutil.copy(ROOT / "alembic.ini", WORK)
 
 
-def try_modules(tests: Sequence[str], tried: Sequence[Path], sample: int) -> dict[Path, list[int]]:
-    """Try mutants of modules with the same tests, and print those that survive.
+def try_modules(tests: Sequence[str], tried: Sequence[Path], share: float) -> dict[Path, list[int]]:
+    """Try a share of the mutants of modules with the same tests, and print those that survive.
 
-    Mutants that survive the tests that import a module are tried with all tests beside it. A sample
-    of 0 is all mutants. Returns of each module how many there are, were tried and were killed.
+    Mutants that survive the tests that import a module are tried with all tests beside it. Returns
+    of each module how many there are, were tried and were killed.
     """
     paths = [_path_in_copy(module) for module in tried]
     lines = _call_python("-c", _PRINT_NAMES, *paths)[1].splitlines()
@@ -146,7 +147,7 @@ def try_modules(tests: Sequence[str], tried: Sequence[Path], sample: int) -> dic
     chosen = [
         name
         for module, every in names.items()
-        for name in random.Random(module.stem).sample(every, min(sample or len(every), len(every)))  # noqa: S311
+        for name in random.Random(module.stem).sample(every, math.ceil(len(every) * share))  # noqa: S311
     ]
     killed = run(tests, paths, chosen)
     others = find_tests(tried[0], importing=False)
@@ -208,14 +209,14 @@ def _call_python(*arguments: str) -> tuple[int, str]:
 def main(arguments: Sequence[str]) -> int:
     """Try modules, and store their figures; fail if less than 85 % of their mutants were killed."""
     parser = argparse.ArgumentParser(prog="python -m tests.mutants")
-    parser.add_argument("--sample", type=int, default=0, metavar="N")
+    parser.add_argument("--share", type=float, default=100, metavar="PERCENT")
     parser.add_argument("modules", nargs="*")
     options = parser.parse_args(arguments)
     prepare()
     figures = json.loads(FIGURES.read_text()) if FIGURES.exists() else {}
     tried = killed = 0
     for tests, of_tests in group([*modules(options.modules)]):
-        for module, row in try_modules(tests, of_tests, options.sample).items():
+        for module, row in try_modules(tests, of_tests, options.share / 100).items():
             if row[1]:
                 figures[str(module.relative_to(ROOT))] = row
             tried += row[1]
