@@ -82,7 +82,7 @@ def format_excerpt(
     elif taken:
         header = f"lines {excerpt.first_line} to {excerpt.first_line + len(taken) - 1} {header}"
     # If a line is cut, it is the first one, and the only one in the result.
-    is_cut = bool(lines) and len(taken[0]) < len(lines[0][1])
+    is_cut = bool(lines) and taken[0] != lines[0][1]
     cut = f"; line {lines[0][0]} is cut: read it by offset, without lines" if is_cut else ""
     go_on = f'; go on with lines="{next_line}-"' if next_line is not None else ""
     return "\n".join([f"[{name}, {header}{cut}{go_on}]", *taken])
