@@ -10,8 +10,9 @@ from itertools import groupby
 from typing import Any, NamedTuple
 
 from pagefault_dialects.dialects.foreign_message import Dialect, ForeignMessage
+from pagefault_dialects.json.pointers import follow
 from pagefault_dialects.json.surrogates import has_lone_surrogate
-from pagefault_dialects.json.values import json_text, text_member
+from pagefault_dialects.json.values import JsonObject, json_text, text_member
 from pagefault_dialects.messages.message_calls import (
     has_id,
     list_calls,
@@ -94,12 +95,19 @@ def _check_media(foreign: ForeignMessage) -> Iterator[Finding]:
     content = (foreign.message or {}).get("content")
     for pointer, block in _list_blocks(content, "/content"):
         inner = block.get("content") if block.get("type") == "tool_result" else None
-        is_as_sent = foreign.original_pointer(pointer) == foreign.pointer + pointer
+        is_at_place = foreign.original_pointer(pointer) == foreign.pointer + pointer
         for item_pointer, item in [(pointer, block), *_list_blocks(inner, f"{pointer}/content")]:
             if _is_empty_medium(item):
                 # If the block was converted to common form, the pointers inside it are unknown.
+                is_as_sent = is_at_place and _is_sent(foreign, item, item_pointer)
                 original = foreign.original_pointer(item_pointer if is_as_sent else pointer)
                 yield make_finding("unreadable", original, actual="no bytes")
+
+
+def _is_sent(foreign: ForeignMessage, block: JsonObject, pointer: str) -> bool:
+    """Return whether a message has a block at a pointer, or was only a part of what was sent."""
+    names = tuple(pointer.split("/")[1:])
+    return foreign.sent is None or follow(foreign.sent, names).value == block
 
 
 def _list_blocks(content: object, pointer: str) -> Iterator[tuple[str, dict[str, Any]]]:
