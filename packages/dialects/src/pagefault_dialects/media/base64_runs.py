@@ -139,10 +139,9 @@ def has_signature_at(text: str, start: int) -> bool:
     """Return whether base64 of a file with a known signature begins at a position."""
     if not _SIGNATURE.match(text, start):
         return False
-    head = without_escapes(text[start : start + 2 * _HEAD_CHARS])
-    run = _CHARACTERS.match("".join(head.split())[:_HEAD_CHARS])
-    whole_groups = run.group()[: run.end() // 4 * 4] if run else ""
-    decoded = decode_compact(whole_groups.encode()) if whole_groups else None
+    head = "".join(without_escapes(text[start : start + 2 * _HEAD_CHARS]).split())
+    whole_groups = head[: match_end(_CHARACTERS, head, 0, _HEAD_CHARS) // 4 * 4]
+    decoded = decode_compact(whole_groups.encode())
     return decoded is not None and is_strong_signature(decoded)
 
 

@@ -219,7 +219,7 @@ BLOCK_TABLE = BlockTable(SHAPES)
 
 def is_langchain_block(block: dict[str, _Member]) -> bool:
     """Return whether a block has an id that LangChain generated."""
-    return str(block.get("id", "")).startswith(_LANGCHAIN_ID)
+    return str(block.get("id")).startswith(_LANGCHAIN_ID)
 
 
 def without_langchain_members(block: dict[str, _Member]) -> dict[str, _Member]:
@@ -232,7 +232,7 @@ def without_langchain_members(block: dict[str, _Member]) -> dict[str, _Member]:
     generated = {
         key
         for key in ("id", "index")
-        if isinstance(block.get(key), int) or str(block.get(key, "")).startswith(_LANGCHAIN_ID)
+        if isinstance(block.get(key), int) or str(block.get(key)).startswith(_LANGCHAIN_ID)
     }
     bare = {key: value for key, value in block.items() if key not in generated}
     extras = bare.get("extras")
