@@ -3,9 +3,10 @@
     python -m tests.mutants [--share PERCENT] [MODULE…]     such as `json/pointers`
 
 A module is tried with the tests beside it: first the files in the folder of its tests that import
-it, then all of that folder. mutmut works in a copy of the tree, and chooses the tests of each
-function among these; modules with the same tests share a run. A share is a random choice of the
-mutants of each module, at least one, the same at each run. Tests of stores run on SQLite.
+it, without tests marked `slow`, then all of that folder. mutmut works in a copy of the tree, and
+chooses the tests of each function among these; modules with the same tests share a run. A share is
+a random choice of the mutants of each module, at least one, the same at each run. Tests of stores
+run on SQLite.
 `docs/architecture.md` shows the figures.
 """
 
@@ -43,7 +44,9 @@ source_paths = ["src", "app"]
 only_mutate = {modules}
 also_copy = ["packages", "migrations", "openapi", "alembic.ini"]
 pytest_add_cli_args_test_selection = {tests}
-pytest_add_cli_args = ["-p", "tests.kit.processor_limit", "-k", "not server and not pgbouncer"]
+pytest_add_cli_args = [
+  "-p", "tests.kit.processor_limit", "-k", "not server and not pgbouncer"{marked}
+]
 use_git_change_detection = false
 track_dependencies = false
 timeout_constant = 10.0
@@ -149,9 +152,10 @@ def try_modules(tests: Sequence[str], tried: Sequence[Path], share: float) -> di
         for module, every in names.items()
         for name in random.Random(module.stem).sample(every, math.ceil(len(every) * share))  # noqa: S311
     ]
-    killed = run(tests, paths, chosen)
+    killed = run(tests, paths, chosen, skips_slow=True)
     others = find_tests(tried[0], importing=False)
-    if killed is not None and others != tests:
+    has_slow = any("mark.slow" in (ROOT / path).read_text() for path in others)
+    if killed is not None and (others != tests or has_slow):
         remaining = [name for name in chosen if name not in killed]
         killed |= run(others, paths, remaining) or set()
     figures: dict[Path, list[int]] = {}
@@ -164,15 +168,18 @@ def try_modules(tests: Sequence[str], tried: Sequence[Path], share: float) -> di
     return figures
 
 
-def run(tests: Sequence[str], paths: Sequence[str], names: Sequence[str]) -> set[str] | None:
+def run(
+    tests: Sequence[str], paths: Sequence[str], names: Sequence[str], *, skips_slow: bool = False
+) -> set[str] | None:
     """Run mutmut for mutants of modules; return those that the tests kill.
 
-    Returns `None` if a test fails without a mutant.
+    Returns `None` if a test fails without a mutant. `skips_slow` leaves out tests marked `slow`.
     """
     if not names:
         return set()
     shutil.rmtree(WORK / "mutants", ignore_errors=True)
-    config = _CONFIG.format(modules=json.dumps(paths), tests=json.dumps(tests))
+    marked = ', "-m", "not slow"' if skips_slow else ""
+    config = _CONFIG.format(modules=json.dumps(paths), tests=json.dumps(tests), marked=marked)
     (WORK / "pyproject.toml").write_text((ROOT / "pyproject.toml").read_text() + config)
     status, log = _call_python("-m", "mutmut", "run", "--max-children", "1", *names)
     if status:
