@@ -309,7 +309,7 @@ class ContentReader:
                 read_items.append(replace(item, is_in_text=False))
             else:
                 read_items.append(item)
-        if not is_unknown and any(isinstance(item, TextItem | Medium) for item in read_items):
+        if not is_unknown and any(map(_is_content, read_items)):
             yield from read_items
         elif any(isinstance(item, Medium) for item in read_items):
             yield from read_items
@@ -437,6 +437,12 @@ def _find_kind(block: Mapping[str, JsonValue]) -> str:
     """Return the type of a block; without a type, the name of its first member."""
     kind = block.get("type")
     return kind if isinstance(kind, str) else next(iter(block), "object")
+
+
+def _is_content(item: Item) -> bool:
+    """Return whether an item is a text, a medium, or the note that it is for another audience."""
+    is_for_others = isinstance(item, Omission) and item.code == "other-audience"
+    return is_for_others or isinstance(item, TextItem | Medium)
 
 
 def _is_refused(item: Item) -> bool:
