@@ -99,12 +99,16 @@ def add_provider_forms(
 
 
 def _find_block(message: Mapping[str, Any], pointer: str) -> JsonObject | None:
-    """Return the object at a pointer: a block, or the message itself for an empty pointer."""
+    """Return the object at a pointer: a block, or the message itself for an empty pointer.
+
+    `None` if there is no object at the pointer.
+    """
     names = parse_json_pointer(pointer)
     if names is None:
         return None
     found = follow(dict(message), names)
-    return found.value if isinstance(found.value, dict) else None
+    is_whole = found.steps == len(names)
+    return found.value if is_whole and isinstance(found.value, dict) else None
 
 
 def _find_dialect(foreign: ForeignMessage) -> str | None:
