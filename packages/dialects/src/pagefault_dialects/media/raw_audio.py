@@ -12,7 +12,6 @@ import re
 import struct
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from functools import cache
 from itertools import pairwise
 from typing import Literal, NamedTuple
 
@@ -325,19 +324,11 @@ def plan_wav_file(mime_type: str, size_bytes: int) -> WavFile | None:
 
 
 def _expand_g711(samples: bytes, law: _Law) -> bytes:
-    low_table, high_table = _g711_tables(law)
+    words = _G711_WORDS[law]
     expanded = bytearray(2 * len(samples))
-    expanded[0::2] = samples.translate(low_table)
-    expanded[1::2] = samples.translate(high_table)
+    expanded[0::2] = samples.translate(words[0::2])
+    expanded[1::2] = samples.translate(words[1::2])
     return bytes(expanded)
-
-
-@cache
-def _g711_tables(law: _Law) -> tuple[bytes, bytes]:
-    """Return two translation tables from a byte of G.711: to the low and to the high byte."""
-    decode = _decode_u if law == "u" else _decode_a
-    words = b"".join(struct.pack("<h", decode(code)) for code in range(256))
-    return words[0::2], words[1::2]
 
 
 def _decode_u(code: int) -> int:
@@ -354,3 +345,10 @@ def _decode_a(code: int) -> int:
     size += 8 if step == 0 else 0x108
     size <<= max(0, step - 1)
     return size if code & 0x80 else -size
+
+
+# The samples of all codes.
+_G711_WORDS: dict[_Law, bytes] = {
+    "u": b"".join(struct.pack("<h", _decode_u(code)) for code in range(256)),
+    "a": b"".join(struct.pack("<h", _decode_a(code)) for code in range(256)),
+}
