@@ -305,6 +305,51 @@ def test_newest_system_and_tools_are_used_and_never_compared(client: httpx.Clien
     assert again["system"] == "Today is Tuesday."
 
 
+def test_system_messages_of_a_message_list_of_mastra_are_its_prompt(client: httpx.Client) -> None:
+    # `MessageList.serialize()` of @mastra/core 0.24.9, whose messages were added by `addSystem`.
+    ids = {"id": "7b2e7b23-59ff-429f-a973-727afcaf6f7b", "threadId": "t", "resourceId": "r"}
+    content = {"format": 2, "parts": [{"type": "text", "text": "hi"}], "content": "hi"}
+    prompt = {
+        "systemMessages": [
+            {"role": "system", "content": "Be brief."},
+            {
+                "role": "system",
+                "content": "Use tools.",
+                "providerOptions": {"anthropic": {"cacheControl": {"type": "ephemeral"}}},
+            },
+        ],
+        "taggedSystemMessages": {"memory": [{"role": "system", "content": "The user likes tea."}]},
+    }
+    state = {
+        "messages": [
+            {
+                **ids,
+                "role": "user",
+                "createdAt": "Sun, 29 Nov 2026 18:42:54 GMT",
+                "content": content,
+            }
+        ],
+        **prompt,
+        "memoryInfo": {"threadId": "t", "resourceId": "r"},
+        "_agentNetworkAppend": False,
+        "memoryMessages": [],
+        "newUserMessages": [ids["id"]],
+        "newResponseMessages": [],
+        "userContextMessages": [],
+    }
+    assert receipt(client, state) == {"appended": 1, "lastSeq": 1}
+    rendered = client.get("/api/sessions/s/render?target=anthropic").json()
+    assert rendered["system"] == "Be brief.\n\nUse tools.\n\nThe user likes tea."
+    assert rendered["loss"] == []
+    changed = {**state, "taggedSystemMessages": {}}
+    assert receipt(client, changed) == {"appended": 0, "lastSeq": 1, "systemChanged": True}
+    examined = client.post("/api/doctor?target=openai-chat&apply=true", json=state).json()
+    assert examined["messages"] == [
+        *({"role": "system", "content": text} for text in rendered["system"].split("\n\n")),
+        {"role": "user", "content": "hi"},
+    ]
+
+
 def test_last_message_may_grow(client: httpx.Client) -> None:
     part = {"type": "tool-camera", "toolCallId": "c1", "input": {"zoom": 2}}
     text = {"type": "text", "text": "Let me look."}

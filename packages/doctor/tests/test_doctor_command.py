@@ -93,6 +93,22 @@ def test_system_among_the_messages_moves_beside_them(pagefault: LoadedCommand) -
     assert repaired["system"] == "Be kind.\n\nAnd brief."
 
 
+def test_repaired_system_messages_of_mastra_are_the_system_of_the_request(
+    pagefault: LoadedCommand,
+) -> None:
+    content = {"format": 2, "parts": [{"type": "text", "text": "Look."}]}
+    state = {
+        "messages": [{"role": "user", "content": content}],
+        "systemMessages": [{"role": "system", "content": "Be kind."}],
+        "taggedSystemMessages": {"memory": [{"role": "system", "content": "And brief."}]},
+    }
+    done = pagefault.run("doctor", "-", "--output", "-", given=json.dumps(state))
+    assert json.loads(done.stdout) == {
+        "system": "Be kind.\n\nAnd brief.",
+        "messages": [{"role": "user", "content": "Look."}],
+    }
+
+
 def test_sound_file_stays_as_it_was(pagefault: LoadedCommand) -> None:
     request = {"model": "gpt", "input": "Look.", "instructions": "Be kind.", "tools": []}
     done = pagefault.run("doctor", "-", "--output", "-", given=json.dumps(request))

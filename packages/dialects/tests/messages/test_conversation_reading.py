@@ -60,6 +60,13 @@ def test_envelope_of_messages_is_kept_as_it_was_sent() -> None:
     assert (read.dialect, read.prompt) == ("anthropic", {"system": "be brief"})
 
 
+def test_system_messages_of_mastra_are_kept_as_they_were_sent() -> None:
+    brief = {"role": "system", "content": "Be brief.", "providerOptions": {}}
+    prompt = {"systemMessages": [brief], "taggedSystemMessages": {"memory": [brief]}}
+    read = read_conversation({"messages": [SAID], **prompt, "memoryMessages": []})
+    assert (read.dialect, read.prompt) == (None, prompt)
+
+
 @pytest.mark.parametrize(
     ("body", "pointer", "prompt"),
     [

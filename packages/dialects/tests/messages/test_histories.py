@@ -136,6 +136,48 @@ def test_system_prompts_of_a_request_are_its_first_messages() -> None:
     assert [read_history_messages(body) for body, _ in rows] == [found for _, found in rows]
 
 
+def test_each_system_message_of_the_ai_sdk_and_of_mastra_is_a_system_prompt() -> None:
+    cached = {"anthropic": {"cacheControl": {"type": "ephemeral"}}}
+    brief: Json = {"role": "system", "content": "Be brief.", "providerOptions": cached}
+    kind: Json = {"role": "system", "content": [{"type": "text", "text": "Be kind."}]}
+    user = _read("/messages/0", USER)
+
+    def prompt(pointer: str, content: Json) -> ForeignMessage:
+        blocks = {"/content/0": "/content/0"} if isinstance(content, list) else {}
+        return ForeignMessage(
+            pointer,
+            {"role": "system", "content": content},
+            original_pointers={"/content": "/content", **blocks},
+            is_system_prompt=True,
+        )
+
+    rows: Sequence[tuple[Json, list[ForeignMessage]]] = [
+        ({"instructions": brief}, [prompt("/instructions", "Be brief.")]),
+        (
+            {"system": [brief, kind]},
+            [prompt("/system/0", "Be brief."), prompt("/system/1", kind["content"])],
+        ),
+        (
+            {
+                "taggedSystemMessages": {"user/memory": [brief], "none": []},
+                "systemMessages": [kind, "Be brief."],
+            },
+            [
+                prompt("/systemMessages/0", kind["content"]),
+                _read_prompt("/systemMessages/1", "Be brief."),
+                prompt("/taggedSystemMessages/user~1memory/0", "Be brief."),
+            ],
+        ),
+        ({"systemMessages": [], "taggedSystemMessages": {}}, []),
+        ({"taggedSystemMessages": [brief]}, [prompt("/taggedSystemMessages/0", "Be brief.")]),
+    ]
+    assert [read_history_messages({**body, "messages": [USER]}) for body, _ in rows] == [
+        [*found, user] for _, found in rows
+    ]
+    # A list of messages tells nothing about the dialect, in contrast to a list of Bedrock's blocks.
+    assert find_body_dialect({"system": [brief], "messages": [USER]}, [user]) is None
+
+
 def test_only_messages_of_a_request_or_a_list_have_the_form_of_requests() -> None:
     read = [read_history_messages(body) for body in ([USER], {"history": [USER]}, CHOICES, RPC)]
     assert read == [

@@ -30,6 +30,7 @@ from pagefault_dialects.dialects.foreign_message import Dialect
 from pagefault_dialects.errors import PagefaultError
 from pagefault_dialects.json.values import JsonValue, repair_surrogates
 from pagefault_dialects.messages.histories import (
+    MASTRA_SYSTEM_NAMES,
     SYSTEM_NAMES,
     find_list_name,
     list_sent_messages,
@@ -187,7 +188,8 @@ def build_repaired_body(sent: JsonValue, diagnosis: Mapping[str, Any]) -> dict[s
     name = find_list_name(sent) if is_same_dialect else None
     if name is not None and list_sent_messages(sent) == diagnosis["messages"]:
         return body
-    system_name = next((item for item in SYSTEM_NAMES if body.get(item)), None)
+    request_names = (item for item in SYSTEM_NAMES if item not in MASTRA_SYSTEM_NAMES)
+    system_name = next((item for item in request_names if body.get(item)), None)
     changes_system = any(finding["rule"] in _SYSTEM_RULES for finding in diagnosis["findings"])
     system = diagnosis.get("system")
     if system is None or changes_system or system_name is None:

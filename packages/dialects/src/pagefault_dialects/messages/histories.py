@@ -7,17 +7,23 @@ The member with the list of messages is `messages`, `input`, `contents` or `hist
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
+from typing import TypeGuard
 
 from pagefault_dialects.dialects.foreign_message import Dialect, ForeignMessage
 from pagefault_dialects.dialects.message_registry import find_conversation, read_message
+from pagefault_dialects.json.pointers import child_pointer
 from pagefault_dialects.json.values import JsonObject, JsonValue
 
 _LIST_NAMES = ("messages", "input", "contents", "history")
 # The dialects of requests, by the name of their list.
 _LIST_DIALECTS: Mapping[str, Dialect] = {"input": "openai-responses", "contents": "gemini"}
+MASTRA_SYSTEM_NAMES = ("systemMessages", "taggedSystemMessages")
+"""The members of Mastra's `MessageList` with the system prompt: a list of system messages, and an
+object with a list for each tag."""
 SYSTEM_NAMES = (
     *("system", "instructions", "systemInstruction", "system_instruction"),
     *("systemPrompt", "system_prompt"),
+    *MASTRA_SYSTEM_NAMES,
 )
 """The members of a body with the system prompt."""
 
@@ -115,7 +121,7 @@ def find_body_dialect(value: JsonValue, messages: Sequence[ForeignMessage]) -> D
     system = value.get("system") if isinstance(value, dict) else None
     if system and "max_tokens" in value and (isinstance(system, str) or _are_typed(system)):
         return "anthropic"
-    if isinstance(system, list) and system and not _are_typed(system):
+    if isinstance(system, list) and system and not (_are_typed(system) or _are_messages(system)):
         return "bedrock"
     main_dialect = find_main_dialect(messages)
     if main_dialect is not None:
@@ -138,25 +144,44 @@ def merge_config(request: JsonObject) -> JsonObject:
 
 def _read_system_prompts(request: JsonObject) -> Iterator[ForeignMessage]:
     """Yield each system prompt of a request as a message in common form."""
-    members = merge_config(request)
-    for name in SYSTEM_NAMES:
-        prompt = members.get(name)
-        if not prompt:
-            continue
-        pointer = f"/{name}" if name in request else f"/config/{name}"
-        parts = prompt.get("parts") if isinstance(prompt, dict) else None
-        content, content_pointer = (prompt, "") if parts is None else (parts, "/parts")
+    for pointer, prompt in _list_system_prompts(request):
+        members = prompt if isinstance(prompt, dict) else {}
+        name = next((name for name in ("parts", "content") if members.get(name) is not None), None)
+        content, content_pointer = (prompt, "") if name is None else (members[name], f"/{name}")
         count = len(content) if isinstance(content, list) else 0
         block_pointers = {
             f"/content/{index}": f"{content_pointer}/{index}" for index in range(count)
         }
-        message = {"role": "system", "content": content}
+        whole_pointer = "/content" if name == "content" else ""
         yield ForeignMessage(
             pointer,
-            message,
-            original_pointers={"/content": "", **block_pointers},
+            {"role": "system", "content": content},
+            original_pointers={"/content": whole_pointer, **block_pointers},
             is_system_prompt=True,
         )
+
+
+def _list_system_prompts(request: JsonObject) -> Iterator[tuple[str, JsonValue]]:
+    """Yield each system prompt of a request with its pointer. Each message of a list is one."""
+    members = merge_config(request)
+    for name in SYSTEM_NAMES:
+        prompt = members.get(name)
+        pointer = f"/{name}" if name in request else f"/config/{name}"
+        lists = {pointer: prompt}
+        if name == MASTRA_SYSTEM_NAMES[1] and isinstance(prompt, dict):
+            lists = {child_pointer(pointer, tag): item for tag, item in prompt.items()}
+        for list_pointer, item in lists.items():
+            if _are_messages(item):
+                yield from ((f"{list_pointer}/{index}", one) for index, one in enumerate(item))
+            elif item:
+                yield list_pointer, item
+
+
+def _are_messages(prompt: JsonValue) -> TypeGuard[list[JsonValue]]:
+    """Return whether a system prompt is a list of messages, as the AI SDK and Mastra have it."""
+    return isinstance(prompt, list) and any(
+        isinstance(item, dict) and "role" in item for item in prompt
+    )
 
 
 def find_main_dialect(messages: Sequence[ForeignMessage]) -> Dialect | None:
