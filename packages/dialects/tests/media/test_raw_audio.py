@@ -1,7 +1,9 @@
 """Samples without a header: their types, the order of their bytes, and their form as WAV."""
 
 import io
+import struct
 import wave
+from functools import partial
 
 import av
 import pytest
@@ -14,7 +16,16 @@ from openai.types.realtime import (
 from pagefault_dialects import normalize
 from pagefault_dialects.media.file_type import detect_type
 from pagefault_dialects.media.headers import read_hints
-from pagefault_dialects.media.raw_audio import RawAudio, parse_raw_audio, plan_wav_file
+from pagefault_dialects.media.raw_audio import (
+    RawAudio,
+    canonicalize_raw_type,
+    detect_sample_type,
+    is_raw_audio,
+    parse_raw_audio,
+    plan_wav_file,
+    read_sample_parameters,
+    type_of_format,
+)
 from pagefault_dialects.media.soundness import check_source_soundness
 from pagefault_dialects.media.types import canonical_mime_type
 from pagefault_dialects.model.media import InMemoryMedia
@@ -205,3 +216,133 @@ def test_every_part_of_the_file_is_made_from_its_own_samples(
             first, last, skipped = file.find_samples(start, end)
             made = file.header[start:end] + file.convert(samples[first:last])[skipped:]
             assert (made + b"\0")[: end - start] == whole[start:end]
+
+
+little = partial(RawAudio, byte_order="little")
+# Types without their family.
+PARSED = [
+    ("pcm", little(24_000), "pcm;rate=24000"),
+    ("x-pcm;rate=8000", little(8_000), "pcm;rate=8000"),
+    ("l8;rate=8000", RawAudio(8_000, 1, 8, None, "little"), "pcm;rate=8000;bits=8"),
+    ("l16;rate=8000", RawAudio(8_000), "l16;rate=8000"),
+    ("x-l16;rate=8000;endian=little", little(8_000), "pcm;rate=8000"),
+    ("l16;rate=8000;is-big-endian=false", little(8_000), "pcm;rate=8000"),
+    ("pcm;rate=8000;is-big-endian=true", RawAudio(8_000, byte_order="big"), "l16;rate=8000"),
+    ("l24;samplerate=8000", RawAudio(8_000, 1, 24), "l24;rate=8000"),
+    (
+        "pcm;bits=32;endianness=big-endian",
+        RawAudio(24_000, 1, 32, None, "big"),
+        "pcm;rate=24000;bits=32;endian=big",
+    ),
+    (
+        "pcm;sample-size-bits=8;endian=big",
+        RawAudio(24_000, 1, 8, None, "big"),
+        "pcm;rate=24000;bits=8;endian=big",
+    ),
+    ('PCM ; Rate="8000" ; CHANNELS = 2', little(8_000, 2), "pcm;rate=8000;channels=2"),
+    ("pcm;rate=768000;channels=64", little(768_000, 64), "pcm;rate=768000;channels=64"),
+    ("pcm;rate=1000;channel-count=1", little(1_000), "pcm;rate=1000"),
+    ("pcm;rate=1000;sample_rate=2000", little(1_000), "pcm;rate=1000"),
+    ("basic", RawAudio(8_000, law="u"), "pcmu"),
+    (
+        "x-alaw;rate=16000;channels=2;bits=24",
+        RawAudio(16_000, 2, law="a"),
+        "pcma;rate=16000;channels=2",
+    ),
+    *(
+        (f"{declared}", None, None)
+        for declared in (
+            *("l16", "lpcm", "l24", "pcm;rate=999", "pcm;rate=768001", "pcm;rate=0"),
+            *(
+                "pcm;rate=-8000",
+                "pcm;rate=8000.0",
+                "pcm;rate=",
+                "pcm;rate=0008000",
+                "pcm;rate=\u0668000",
+            ),
+            *("pcm;channels=0", "pcm;channels=65", "pcm;bits=12", "pcm;bits=x", "wav;rate=8000"),
+        )
+    ),
+]
+
+
+def test_format_of_samples_is_parsed_from_any_spelling_and_written_in_one() -> None:
+    for declared, raw, name in PARSED:
+        mime_type = f"Audio/{declared}"
+        canonical = f"audio/{name}" if name and ";" in declared else None
+        found = (parse_raw_audio(mime_type), canonicalize_raw_type(mime_type))
+        assert (declared, *found) == (declared, raw, canonical)
+        assert raw is None or raw.mime_type == f"audio/{name}"
+    assert [parse_raw_audio(item) for item in ("pcm;rate=8000", "video/pcm")] == [None, None]
+
+
+def test_size_of_samples_and_their_playing_time_follow_from_the_format() -> None:
+    sizes = {
+        RawAudio(8_000): (2, 2, 0.5),
+        RawAudio(8_000, channels=2): (2, 4, 0.25),
+        RawAudio(8_000, bits=24): (3, 3, 2_667 / 8_000),
+        RawAudio(8_000, channels=2, law="u"): (1, 2, 0.5),
+    }
+    found = {raw: (raw.sample_bytes, raw.frame_bytes, raw.seconds(8_001)) for raw in sizes}
+    assert found == sizes
+
+
+def test_raw_audio_is_known_by_its_type() -> None:
+    declared = ["audio/pcm", " AUDIO/PCM ; rate=1", "audio/g711-alaw", "audio/wav", "pcm", ""]
+    assert [is_raw_audio(item) for item in declared] == [True, True, True, False, False, False]
+
+
+def test_parameters_of_samples_are_read_from_members_beside_the_type() -> None:
+    members = {"sample_rate": 8_000, "sampleRate": 9_000, "rate": 1.5, "channels": True, "bits": 8}
+    assert read_sample_parameters("audio/l16", members) == {
+        "sample_rate": "rate=8000",
+        "sampleRate": "rate=9000",
+    }
+    assert read_sample_parameters("audio/l16", {"rate": 1, "channels": 2}) == {
+        "rate": "rate=1",
+        "channels": "channels=2",
+    }
+    assert read_sample_parameters("audio/l16;rate=1", members) == {}
+    assert read_sample_parameters("audio/wav", members) == {}
+
+
+def test_names_of_formats_are_types() -> None:
+    formats = [
+        ("pcm16", "audio/pcm;rate=24000"),
+        ("g711_ulaw", "audio/pcmu"),
+        ("g711_alaw", "audio/pcma"),
+        ("pcm_44100", "audio/pcm;rate=44100"),
+        ("ulaw_8000", "audio/pcmu"),
+        ("alaw_16000", "audio/pcma;rate=16000"),
+        *((name, None) for name in ("pcm", "pcm_100", "pcm_9999999", "pcm_999999", "mp3_44100")),
+    ]
+    assert [(name, type_of_format(name)) for name, _ in formats] == formats
+
+
+def test_order_of_bytes_is_detected_in_the_first_channel() -> None:
+    # The first channel is smooth in one order, the second one is loud in either.
+    frames = [(index, index * 7_919 % 65_536 - 32_768) for index in range(0, 2_000, 40)]
+    for order, stored in (("<", "audio/pcm"), (">", "audio/l16")):
+        head = b"".join(struct.pack(f"{order}hh", *frame) for frame in frames) + b"\x7f"
+        found = detect_sample_type(head, "audio/l16;rate=8000;channels=2")
+        assert found == f"{stored};rate=8000;channels=2"
+    three = b"".join((index * 5_000).to_bytes(3) for index in range(40))
+    assert detect_sample_type(three, "audio/l24;rate=8000") == "audio/l24;rate=8000"
+    assert detect_sample_type(b"", "audio/l24;rate=8000") == "audio/pcm;rate=8000;bits=24"
+    assert detect_sample_type(b"\x7f", "audio/pcmu") == "audio/pcmu"
+    assert detect_sample_type(b"", "audio/wav") is None
+
+
+def test_header_of_the_file_has_the_format() -> None:
+    file = plan_wav_file("audio/l24;rate=48000;channels=2", 61)
+    assert file is not None
+    parts = (16, 1, 2, 48_000, 288_000, 6, 24, b"data", 60)
+    assert file.header == b"RIFF\x60\0\0\0WAVEfmt " + struct.pack("<IHHIIHH4sI", *parts)
+    assert (file.size_bytes, file.find_samples(0, 10), file.find_samples(45, 48)) == (
+        *(104, (0, 0, 0), (0, 6, 1)),
+    )
+    law = plan_wav_file("audio/pcma", 3)
+    assert law is not None
+    assert (law.size_bytes, law.raw, law.find_samples(47, 99)) == (
+        *(50, RawAudio(8_000, law="a"), (1, 3, 1)),
+    )

@@ -2,7 +2,11 @@
 
 import pytest
 
-from pagefault_dialects.media.file_type import contradicts_media_type, detect_with_puremagic
+from pagefault_dialects.media.file_type import (
+    contradicts_media_type,
+    detect_type,
+    detect_with_puremagic,
+)
 from tests.kit import media
 
 PROGRAMS = {
@@ -73,3 +77,35 @@ def test_only_strong_signatures_override_a_declared_type(
     head: bytes, mime_type: str | None
 ) -> None:
     assert detect_with_puremagic(head) == mime_type
+
+
+OCTETS, SQLITE = "application/octet-stream", b"SQLite format 3\0" + bytes(84)
+POSTSCRIPT = b"%!PS-Adobe-3.0 EPSF-3.0"
+
+
+@pytest.mark.parametrize(
+    ("head", "declared", "filename", "mime_type"),
+    [
+        (media.png(), "image/jpeg", "a.gif", "image/png"),
+        (b"words", "text/csv", "a.png", "text/csv"),
+        (b"words", "image/x-unknown", "a.txt", "image/x-unknown"),
+        # A program or a page is no medium, whatever is declared.
+        (PROGRAMS["ELF"], "image/png", None, OCTETS),
+        (PROGRAMS["ELF"], "image/png", "a.png", OCTETS),
+        (PAGES["a page"], "image/svg+xml", "a.html", "text/html"),
+        (PAGES["a page"], "text/html", "a.png", "text/html"),
+        # Without a type, first the bytes decide, then the name.
+        (POSTSCRIPT, None, "a.txt", "application/postscript"),
+        (POSTSCRIPT, OCTETS, None, "application/postscript"),
+        (SQLITE, "application/pdf", None, "application/vnd.sqlite3"),
+        (b"words", None, "a.TXT", "text/plain"),
+        (b"words", OCTETS, "a.md", "text/markdown"),
+        (b"words", "nonsense", "a.unheardof", OCTETS),
+        (b"words", None, None, OCTETS),
+        (b"words", None, "", OCTETS),
+    ],
+)
+def test_type_is_that_of_the_bytes_else_of_the_declaration_else_of_the_name(
+    head: bytes, declared: str | None, filename: str | None, mime_type: str
+) -> None:
+    assert detect_type(head, declared, filename) == mime_type

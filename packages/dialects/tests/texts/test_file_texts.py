@@ -99,3 +99,52 @@ def test_long_text_file_names_its_handle_between_its_ends(target: str) -> None:
         ("original", "text", "type-not-taken"),
         ("text", "preview", "text-too-long"),
     ]
+
+
+def test_base64_of_files_is_replaced_and_counted() -> None:
+    jpeg = pybase64.b64encode(media.jpeg()).decode()
+    text = f"a {PNG} b {jpeg}"
+    shown = "a [base64 of image/png left out] b [base64 of image/jpeg left out]"
+    assert read_file_text(text.encode(), None, len(shown)) == FileText(shown, base64_runs=2)
+    assert read_file_text(PNG.encode(), None, MOST) == FileText(
+        "[base64 of image/png left out]", base64_runs=1
+    )
+    both = f"{PNG}\n" + "a\n" * 60_000 + f"\n{jpeg}\n"
+    found = ends(both.encode())
+    assert found is not None
+    assert (found.text[:32], found.tail[-33:], found.base64_runs) == (
+        *("[base64 of image/png left out]\na", "\n[base64 of image/jpeg left out]\n", 2),
+    )
+
+
+def test_text_without_a_gap_is_returned_as_it_is() -> None:
+    texts = {
+        FileText("a", tail="b"): "a",
+        FileText("a", "", "b", "9 characters"): "a\n[… 9 characters left out …]\nb",
+        FileText("a", "", "", "1 MB"): "a\n[… 1 MB left out; read() shows all of it …]\n",
+    }
+    calls = ["read()", "", "read()"]
+    assert [text.abridge(call) for text, call in zip(texts, calls, strict=True)] == [
+        *texts.values()
+    ]
+
+
+@pytest.mark.parametrize("data", [bytes(range(256)) * 8, media.png()])
+def test_file_that_is_no_text_has_none(data: bytes) -> None:
+    assert read_file_text(data, None, MOST) is None
+
+
+def test_partial_character_at_the_beginning_of_the_end_is_left_out() -> None:
+    head = ("a\n" * 40_000).encode()[:HEAD_BYTES]
+    tails = [b"\x80\x80\x80" + b"b\n" * 600, b"\x9f\x98\x80" + "ü\n".encode() * 600]
+    found = [read_file_ends(head, tail, None, "most") for tail in tails]
+    assert [item and item.tail for item in found] == [
+        ("b\n" * 600)[-1_000:],
+        ("ü\n" * 600)[-1_000:],
+    ]
+
+
+def test_text_with_few_damaged_characters_is_a_text() -> None:
+    damaged = ["é".encode() * 400 + b"a" * (600 - count) + b"\xff" * count for count in (100, 101)]
+    texts = [read_file_ends(data, b"the end", None, "most") for data in damaged]
+    assert [text is not None for text in texts] == [True, False]
