@@ -1,5 +1,9 @@
 """Comparison of conversations by their turns."""
 
+import hashlib
+from collections.abc import Sequence
+from typing import Any
+
 import pytest
 
 from pagefault_dialects.json.values import JsonObject
@@ -8,6 +12,7 @@ from pagefault_dialects.messages.comparison import (
     Difference,
     Unit,
     compare,
+    digest_bytes,
     keep_new_blocks,
     make_record_unit,
     split_into_units,
@@ -20,6 +25,19 @@ from pagefault_dialects.messages.entry_reading import (
     read_entry_turns,
     read_stored,
 )
+from pagefault_dialects.model.conversation import (
+    Address,
+    ComposedTurn,
+    DataItem,
+    InlineBytes,
+    Medium,
+    Omission,
+    StoredBytes,
+    TextItem,
+    Turn,
+    TurnCall,
+)
+from tests.kit.media import b64, png
 
 USER: JsonObject = {"role": "user", "content": "What time is it?"}
 CALL: JsonObject = {
@@ -207,3 +225,218 @@ def test_calls_beside_a_text_grow() -> None:
     stored = units(USER, begun, first=1)
     assert compared(stored, USER, grown) == Comparison((1,), partly_stored=1)
     assert keep_new_blocks(grown, _units_of_one, stored) == {**grown, "content": None}
+
+
+DATA = png(70, 64, noise=True)
+BLOB = f"@blob:{'a1' * 16}"
+
+
+def split(*turns: ComposedTurn, **more: Any) -> list[Unit]:  # noqa: ANN401
+    """Return the units of turns at position 5."""
+    return split_into_units(turns, 5, **more)
+
+
+def said(*items: Any, role: Any = "user") -> ComposedTurn:  # noqa: ANN401
+    return Turn(role, items)
+
+
+def medium(source: Any) -> Medium:  # noqa: ANN401
+    return Medium("/content/1", source, "image", "image/png", None, 9)
+
+
+def test_units_are_texts_media_and_data_with_their_role_calls_and_results() -> None:
+    omission = Omission("/x", "x", "no-place", "")
+    items = (
+        *(TextItem("/content/0", "A"), TextItem("/content/0", ""), omission),
+        *(medium(Address("a:b")), DataItem("/content/2", {"a": 1})),
+    )
+    call = TurnCall("c1", "look", {})
+    answer: ComposedTurn = Turn("tool", items, call_id="c1")
+    empty: ComposedTurn = Turn("tool", (), call_id="c1")
+    units = split(said(*items), said(items[0], role="system"), said(items[0], role="assistant"))
+    places = ["/content/0", "/content/1", "/content/2", "/content/0", "/content/0"]
+    assert [unit._replace(digest=b"") for unit in units] == [
+        Unit("said", b"", 5, is_system=index == 3, pointer=pointer)
+        for index, pointer in enumerate(places)
+    ]
+    others = split(Turn("assistant", (), calls=(call,)), answer, empty)
+    assert [unit._replace(digest=b"") for unit in others] == [
+        Unit("call", b"", 5, "c1"),
+        Unit("result", b"", 5, "c1"),
+        Unit("result", b"", 5, "c1"),
+    ]
+    digests = [unit.digest for unit in (*units, *others)]
+    assert {len(digest) for digest in digests} == {16}
+    assert len({*digests}) == len(digests)
+
+
+def test_units_are_equal_if_all_that_is_compared_is_equal() -> None:
+    digest = digest_bytes(DATA)
+    assert digest == hashlib.sha256(DATA).hexdigest()
+    inline, stored = medium(InlineBytes(DATA)), medium(StoredBytes("a1" * 16, digest))
+    uri = f"data:image/png;base64,{b64(DATA)}"
+    text = f"See {uri} here."
+
+    def calls(arguments: JsonObject, **more: Any) -> bytes:  # noqa: ANN401
+        turn: ComposedTurn = Turn("assistant", (), calls=(TurnCall("c1", "look", arguments),))
+        [unit] = split(turn, **more)
+        return unit.digest
+
+    moved = {"moved_digests": {BLOB: digest}}
+    equal: Sequence[tuple[object, object]] = [
+        (split(said(inline)), split(said(stored))),
+        (split(said(inline), get_digest=lambda _: "x"), split(said(medium(StoredBytes("", "x"))))),
+        (
+            split(said(DataItem("/x", {"a": 1, "b": 2}))),
+            split(said(DataItem("/x", {"b": 2, "a": 1}))),
+        ),
+        # Media in arguments, which are references in the stored message.
+        (calls({"image": uri}), calls({"image": BLOB}, **moved)),
+        (calls({"text": text}), calls({"text": f"See {BLOB} here."}, **moved)),
+        (calls({"image": uri}), calls({"image": digest})),
+        (calls({"image": uri}, get_digest=lambda _: "x"), calls({"image": "x"})),
+        (calls({"text": text}, get_digest=lambda _: "x"), calls({"text": "See x here."})),
+        (calls({"image": BLOB}, moved_digests={"@blob:": digest}), calls({"image": BLOB})),
+    ]
+    for one, other in equal:
+        assert one == other
+    assert calls({"image": BLOB}, **moved) != calls({"image": BLOB})
+    assert split(said(inline)) != split(said(medium(StoredBytes("", "x"))))
+
+
+def test_generated_ids_of_calls_are_not_compared() -> None:
+    def unit_of(call_id: str) -> Unit:
+        [unit] = split(Turn("assistant", (), calls=(TurnCall(call_id, "look", {}),)))
+        return unit
+
+    generated, copied, sent = map(unit_of, ("call_5_1", "call_7_1", "call_7_x"))
+    assert generated.digest == copied.digest != sent.digest
+    # An id of another position was sent, so results may have it.
+    assert [unit.call_id for unit in (generated, copied, sent)] == ["", "call_7_1", "call_7_x"]
+
+
+def unit(kind: Any, text: str, position: int, call_id: str = "", **more: Any) -> Unit:  # noqa: ANN401
+    return Unit(kind, text.encode(), position, call_id, **more)
+
+
+def test_messages_without_units_are_new_between_stored_and_new_ones() -> None:
+    a, b = unit("said", "a", 1), unit("said", "b", 4)
+    # Messages 0, 2, 3 and 5 have no units, such as reasoning.
+    assert compare([a], [unit("said", "a", 1), b], 6) == Comparison((2, 3, 4))
+    assert compare([], [b], 6) == Comparison((0, 1, 2, 3, 4))
+    assert compare([a], [unit("said", "a", 1)], 6) == Comparison()
+    result = unit("result", "r", 2, "c")
+    assert compare([a, result], [a, result, b], 6) == Comparison((3, 4))
+
+
+def test_first_message_and_first_stored_entry_that_differ_are_reported() -> None:
+    stored = [unit("call", "c", 7, "c"), unit("said", "a", 8), unit("said", "b", 9)]
+    sent = [
+        unit("said", "x", 0, pointer="/content"),
+        unit("said", "b", 1, pointer="/content"),
+        unit("call", "y", 2, "c"),
+    ]
+    assert compare(stored, sent, 3) == Comparison(difference=Difference(0, "/content", 7))
+    missing = compare([*stored, unit("said", "z", 10)], [stored[1], stored[2]], 4)
+    assert missing == Comparison(difference=Difference(4, "", 7))
+
+
+def test_result_differs_from_the_oldest_stored_one_of_its_call() -> None:
+    stored = [
+        unit("call", "c", 1, "c"),
+        unit("result", "r", 2, "c"),
+        unit("call", "c", 3, "c"),
+        unit("result", "s", 4, "c"),
+    ]
+    other = unit("result", "x", 3, "c", pointer="/x")
+    sent = [stored[0]._replace(position=0), stored[1]._replace(position=1)]
+    sent += [stored[2]._replace(position=2), stored[3]._replace(position=3)]
+    assert compare(stored, sent, 4) == Comparison()
+    assert compare(stored, [*sent[:3], other], 4) == Comparison(difference=Difference(3, "/x", 4))
+    third = unit("result", "t", 4, "c")
+    assert compare(stored, [*sent, third], 5) == Comparison((4,))
+
+
+def test_system_prompt_at_the_beginning_is_not_compared_but_a_later_one_is() -> None:
+    prompt = unit("said", "p", 0, is_system=True)
+    a, b = unit("said", "a", 1), unit("said", "b", 3)
+    late = unit("said", "q", 2, is_system=True)
+    assert compare([prompt], [], 0) == Comparison()
+    assert compare([prompt, a], [a], 2) == Comparison()
+    assert compare([a], [prompt, a, late], 3) == Comparison((2,))
+    assert compare([a, late], [a, b], 4) == Comparison(difference=Difference(3, "", 2))
+
+
+def test_new_text_in_a_message_before_a_stored_one_is_a_difference_at_the_stored_entry() -> None:
+    stored = [unit("said", "a", 7), unit("call", "c", 8, "c")]
+    sent = [unit("said", "a", 0), unit("said", "new", 1), unit("call", "c", 2, "c")]
+    assert compare(stored, sent, 3) == Comparison(difference=Difference(1, "", 8))
+    # New results, or new texts of the last stored message, may come before its end.
+    results = [unit("said", "a", 0), unit("result", "r", 1, "z"), unit("call", "c", 2, "c")]
+    assert compare(stored, results, 3) == Comparison((1,))
+    grown = [unit("said", "a", 0), unit("call", "c", 1, "c"), unit("said", "new", 1)]
+    assert compare(stored, grown, 2) == Comparison((1,), partly_stored=1)
+
+
+def test_continuation_may_repeat_the_last_stored_messages() -> None:
+    stored = [
+        unit("said", "a", 1),
+        unit("call", "c", 2, "c"),
+        unit("result", "r", 3, "c"),
+        unit("said", "b", 4),
+    ]
+    b, c, new = unit("said", "b", 0), unit("call", "c", 0, "c"), unit("said", "n", 1)
+    rows: Sequence[tuple[list[Unit], Comparison]] = [
+        ([b], Comparison()),
+        ([c, b], Comparison()),
+        ([b, c], Comparison()),
+        ([new], Comparison((0, 1))),
+        # The repetition has to be the whole of what was sent.
+        ([b, new], Comparison((0, 1))),
+        ([unit("said", "a", 0), c._replace(position=1)], Comparison((0, 1))),
+        ([], Comparison()),
+        # A call with the id of a stored one is another call, whose result is new.
+        ([c, unit("result", "s", 1, "c")], Comparison((0, 1))),
+        ([unit("result", "r", 0, "c")], Comparison()),
+    ]
+    assert [compare(stored, sent, 2, continues=True) for sent, _ in rows] == [
+        expected for _, expected in rows
+    ]
+
+
+def test_call_is_repeated_only_until_its_result() -> None:
+    call, result = unit("call", "c", 0, "c"), unit("result", "r", 1, "c")
+    again, other = call._replace(position=2), unit("call", "d", 2, "c")
+    assert compare([call], [call, again], 3) == Comparison()
+    assert compare([call, result], [call, result, again], 3) == Comparison((2,))
+    assert compare([call], [call, other], 3) == Comparison((1, 2))
+    unnamed = call._replace(call_id="")
+    assert compare([unnamed], [unnamed, unnamed._replace(position=2)], 3) == Comparison((1, 2))
+
+
+def test_new_blocks_are_those_after_the_stored_beginning() -> None:
+    def split_texts(message: JsonObject) -> list[Unit]:
+        blocks: Any = message.get("content") or message.get("parts") or ()
+        return [unit("said", str(block), 0) for block in blocks]
+
+    def rest(message: JsonObject, *stored: str) -> JsonObject | None:
+        return keep_new_blocks(message, split_texts, [unit("said", text, 1) for text in stored])
+
+    blocks: Any = ["a", "b", "c"]
+    assert rest({"x": 1, "content": blocks}, "a") == {"x": 1, "content": ["b", "c"]}
+    assert rest({"parts": blocks}, "a", "b") == {"parts": ["c"]}
+    # The last block is new in any case.
+    assert rest({"content": blocks}, "a", "b", "c") == {"content": ["c"]}
+    assert rest({"content": blocks}) is None
+    assert rest({"content": ["a"]}, "a") is None
+    assert rest({"x": 1, "content": "Hi."}, "Hi.") == {"x": 1, "content": None}
+    assert rest({"content": None, "parts": "Hi."}) is None
+    # Calls are found by their ids.
+    call = {"content": [{"id": "c"}, "b"]}
+
+    def split_calls(message: JsonObject) -> list[Unit]:
+        found: Any = message["content"]
+        return [unit("call", str(message), 0, block["id"]) for block in found if block != "b"]
+
+    assert keep_new_blocks(call, split_calls, [unit("call", "x", 1, "c")]) == {"content": ["b"]}
+    assert keep_new_blocks(call, split_calls, [unit("result", "x", 1, "c")]) is None
