@@ -17,16 +17,17 @@ CORPUS := packages/dialects/tests/dialects
 DATA_DIR_OPTION := --data-dir "$${PAGEFAULT_DATA_DIR:-data}"
 # Without a network, `make run` starts after seconds and not after npm's own retries.
 HASTY := npm_config_fetch_retries=1 npm_config_fetch_retry_mintimeout=1000 npm_config_fetch_timeout=20000
-# Load, crashes, full disks, hostile texts and processes that take long to start, and single tests with the marker `slow`: `make check` runs
-# them, and `make test` does not.
+# Left out by `make test`; `make check` runs all of it. First commands, proxies and programs of others in processes of their own.
+E2E := tests/e2e $(wildcard packages/*/tests/e2e)
+# Load, crashes, full disks, hostile texts and processes that take long to start, and single tests with the marker `slow`.
 STRESS := tests/faults tests/security tests/e2e/test_kill.py tests/e2e/test_resumable_upload.py tests/e2e/test_events_across_processes.py \
   tests/cluster/test_stores.py tests/contract/test_event_streams_under_load.py tests/contract/test_overload.py tests/contract/test_random_models_api.py \
-  tests/integration/test_sweep_race.py tests/e2e/test_telemetry_export.py packages/mcp/tests/e2e/test_shared_service_command.py \
-  packages/doctor/tests/test_transcripts.py packages/doctor/tests/test_transcript_exports.py $(wildcard tests/e2e/test_*_memory.py packages/*/tests/test_*_memory.py packages/*/tests/e2e/test_*_memory.py)
+  tests/integration/test_sweep_race.py $(wildcard tests/e2e/test_*_memory.py packages/*/tests/test_*_memory.py packages/*/tests/e2e/test_*_memory.py)
+TESTED := tests packages $(patsubst %,--ignore=%,tests/browser $(E2E) $(STRESS))
 # The viewer is built together with the packages it consists of.
 WEB_SOURCES := $(shell find web $(CLIENTS_TS)/client/src $(CLIENTS_TS)/react/src \( -name node_modules -o -name dist -o -name generated -o -name check \) -prune -o -type f -print 2>/dev/null)
 
-.PHONY: help install run web web-check chromium nginx pgbouncer redis golang test stress test-all fmt lint types imports openapi pictures targets promises openapi-check migrate rooms bench bench-smoke torture mutants cluster dialects-corpus peers-check hosts-check clients-check clients-generated-check clients-python clients-python-check clients-typescript clients-typescript-check openapi-diff site release-check deploy-check check lock clean
+.PHONY: help install run web web-check chromium nginx pgbouncer redis golang test e2e stress test-all fmt lint types imports openapi pictures targets promises openapi-check migrate rooms bench bench-smoke torture mutants cluster dialects-corpus peers-check hosts-check clients-check clients-generated-check clients-python clients-python-check clients-typescript clients-typescript-check openapi-diff site release-check deploy-check check lock clean
 
 # Only the make that `make test` starts installs side by side; under `-j`, this one would start the same installations.
 ifndef SIDE_BY_SIDE
@@ -43,19 +44,21 @@ run: install ## Serve on 127.0.0.1:8000 with SQLite and a local directory; PORT=
 	@$(HASTY) $(MAKE) --no-print-directory web >$(VENV)/web.log 2>&1 \
 	  || echo "The viewer could not be built, see $(VENV)/web.log; the API is served all the same." >&2
 	@PAGEFAULT_STARTED_BY="make run" $(BIN)/pagefault serve $(DATA_DIR_OPTION) $(if $(findstring command,$(origin PORT)),--port $(PORT))
-test: $(VENV)/python.stamp chromium nginx pgbouncer redis ## Run the tests of the service, PostgreSQL, S3 and a browser included
+test: $(VENV)/python.stamp nginx pgbouncer redis ## Run the tests of the service, PostgreSQL and S3 included
 	@$(MAKE) -s --no-print-directory -j 3 SIDE_BY_SIDE=1 $(VENV)/dev.stamp web
-	$(PYTEST) -n 3 --dist loadgroup --no-loadscope-reorder -m "not slow" tests packages $(STRESS:%=--ignore=%)
-test-all: test stress
-check: lint types imports openapi-check openapi-diff web-check bench-smoke peers-check clients-check site release-check deploy-check test stress ## Run everything that CI runs
+	$(PYTEST) -n 3 --dist loadgroup --no-loadscope-reorder -m "not slow" $(TESTED)
+test-all: test e2e stress
+check: lint types imports openapi-check openapi-diff web-check bench-smoke peers-check clients-check site release-check deploy-check test e2e stress ## Run everything that CI runs
 fmt: $(VENV)/dev.stamp ## Format the code
 	$(BIN)/ruff format .
 	$(BIN)/ruff check --fix .
 
 ##@ The parts of check
+e2e: $(VENV)/dev.stamp web nginx pgbouncer ## Run the tests that start commands, proxies and other programs
+	$(PYTEST) -n 3 --dist loadgroup --no-loadscope-reorder $(E2E) $(STRESS:%=--ignore=%)
 stress: $(VENV)/dev.stamp web chromium nginx pgbouncer redis ## Run slow tests: crash, fill and overload the service, in the short forms of `make torture`
 	$(PYTEST) -n 3 --dist loadgroup --no-loadscope-reorder $(STRESS)
-	$(PYTEST) -n 3 --dist loadgroup --no-loadscope-reorder -m slow tests packages $(STRESS:%=--ignore=%)
+	$(PYTEST) -n 3 --dist loadgroup --no-loadscope-reorder -m slow $(TESTED)
 lint: $(VENV)/dev.stamp ## Check style
 	$(BIN)/ruff format --check .
 	$(BIN)/ruff check .
@@ -67,7 +70,7 @@ openapi-check: install ## Fail if a document that `make openapi` writes is out o
 	$(BIN)/python -m website.documents --check
 web-check: $(VENV)/dev.stamp web chromium ## Check the types of the viewer, and its pages in a browser
 	$(NPM) --prefix web run --silent check
-	$(PYTEST) -n 3 --dist loadgroup --no-loadscope-reorder web/check
+	$(PYTEST) -n 3 --dist loadgroup --no-loadscope-reorder web/check tests/browser
 bench-smoke: $(VENV)/dev.stamp web chromium ## Check that every benchmark runs, without judging times
 	$(BIN)/python -m benchmarks --smoke
 peers-check: $(VENV)/dev.stamp web chromium $(VENV)/peers-new.stamp $(VENV)/peers-old.stamp $(VENV)/peers-dialects.stamp ## Call real MCP servers, and read the results of real packages

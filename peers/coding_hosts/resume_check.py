@@ -17,8 +17,8 @@ from typing import Any
 
 import pytest
 
-from packages.doctor.tests.test_transcript_exports import HOSTS, lines_of
-from packages.doctor.tests.test_transcripts import write
+from packages.doctor.tests.e2e.test_transcript_exports import HOSTS, lines_of
+from packages.doctor.tests.e2e.test_transcripts import write
 from tests.kit.process import ROOT, run_command
 
 Json = dict[str, Any]

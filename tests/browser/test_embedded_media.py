@@ -130,7 +130,6 @@ def from_a_bucket(folder: Path, origin: str, backends: Backends) -> Iterator[Emb
 Setup = Callable[[Path, str, Backends], AbstractContextManager[Embedded]]
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("setup", [without_keys, by_links, through_nginx, from_a_bucket])
 def test_page_of_a_listed_origin_shows_media_and_reads_errors(
     setup: Setup, tmp_path: Path, other_origin: str, backends: Backends, page: Page

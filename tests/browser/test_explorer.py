@@ -11,7 +11,6 @@ from tests.browser.explorer import explorer, operation, pardon
 from tests.kit.servers import LiveService
 
 
-@pytest.mark.slow
 @pytest.mark.promise(
     "security.md#the-origin-in-a-browser",
     "The explorer of the API keeps no key, and asks nobody but the service",

@@ -156,7 +156,6 @@ def test_page_of_a_rebound_name_is_not_served(shared_service: LiveService, page:
     assert page.evaluate(_WRITES) == 421
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("host", ["127.0.0.1", "localhost", "viewer.localhost"])
 def test_page_of_the_service_itself_writes(
     shared_service: LiveService, page: Page, host: str

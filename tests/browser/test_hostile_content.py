@@ -112,7 +112,6 @@ def assert_nothing_ran(tab: Tab) -> None:
     expect(tab.page.locator(ACTIVE)).to_have_count(0)
 
 
-@pytest.mark.slow
 @pytest.mark.promise(
     "security.md#the-origin-in-a-browser",
     "The viewer runs no script of a history",

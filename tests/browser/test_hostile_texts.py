@@ -133,7 +133,6 @@ def no_workers(page: Page) -> None:
     page.add_init_script("window.Worker = class { constructor() { throw new Error('none'); } };")
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("prepare", [no_script, no_workers])
 def test_text_is_shown_as_written_where_no_worker_starts(
     opened: Callable[..., Tab], prepare: Callable[[Page], None]

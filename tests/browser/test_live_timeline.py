@@ -53,7 +53,6 @@ def _is_range_of_the_end(response: Response) -> bool:
     return span is not None and int(span[1]) > int(span[2]) / 2
 
 
-@pytest.mark.slow
 @pytest.mark.requirement("002-viewer-renders-parts")
 def test_video_appears_without_a_reload_plays_and_is_fetched_in_ranges(
     keyed_service: LiveService, open_tab: OpenTab, new_key: Callable[[LiveService], str]
@@ -87,7 +86,6 @@ def test_video_appears_without_a_reload_plays_and_is_fetched_in_ranges(
     assert shown(tab) == before
 
 
-@pytest.mark.slow
 @pytest.mark.requirement("002-viewer-consumes-the-record")
 @pytest.mark.requirement("002-viewer-renders-parts")
 def test_every_kind_of_entry_is_the_same_live_and_after_a_reload(

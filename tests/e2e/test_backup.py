@@ -159,7 +159,6 @@ def writing(process: PagefaultProcess) -> Iterator[None]:
         writer.join(WAIT_SECONDS)
 
 
-@pytest.mark.slow
 @pytest.mark.promise(
     "durability.md#changes-of-the-service",
     (

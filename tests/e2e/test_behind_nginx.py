@@ -128,7 +128,6 @@ def addresses(processes: list[PagefaultProcess]) -> list[str]:
     return [f"127.0.0.1:{process.port}" for process in processes]
 
 
-@pytest.mark.slow
 @pytest.mark.promise(
     "durability.md#the-process-dies",
     "Processes behind a proxy are restarted one by one without a failed request",

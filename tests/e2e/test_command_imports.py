@@ -80,7 +80,6 @@ def data_dir(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("command", UNNEEDED)
 def test_command_loads_nothing_that_it_does_not_need(command: str, data_dir: Path) -> None:
     needs_stores = not command.endswith(("--help", "--version"))

@@ -176,7 +176,6 @@ def test_two_workers_serve_and_both_end_when_asked(data_dir: Path) -> None:
             socket.create_connection(("127.0.0.1", process.port), timeout=WAIT_SECONDS)
 
 
-@pytest.mark.slow
 def test_serve_says_where_it_is_and_finishes_what_is_in_flight_before_it_ends(
     data_dir: Path,
 ) -> None:
@@ -305,7 +304,6 @@ def test_a_setting_that_makes_no_sense_is_named(pagefault: LoadedCommand, data_d
     assert sentence(refused.stderr).startswith("pagefault: PAGEFAULT_LIMITS__BODY_BYTES: ")
 
 
-@pytest.mark.slow
 def test_a_key_made_before_the_first_serve_opens_the_service(locked: Locked) -> None:
     assert re.fullmatch(r"pf_[0-9a-z]{12}_[0-9A-Za-z]{32}_[0-9a-f]{8}", locked.key)
     assert (locked.status_of(locked.key), locked.status_of("pf_wrong")) == (200, 401)
@@ -354,7 +352,6 @@ def test_a_name_that_no_project_can_have_is_refused(
     assert (key.returncode, key.stdout, result.returncode, result.stdout) == (2, "", 2, "")
 
 
-@pytest.mark.slow
 def test_migrating_twice_changes_nothing_the_second_time(
     pagefault: LoadedCommand, data_dir: Path
 ) -> None:
@@ -383,7 +380,6 @@ def test_plan_of_a_migration_shows_statements_and_changes_nothing(
     assert (current.returncode, current.stdout) == (0, "The database is up to date.\n")
 
 
-@pytest.mark.slow
 def test_ingesting_a_file_shows_its_parts_and_stores_it_once(
     pagefault: LoadedCommand, data_dir: Path, tmp_path: Path
 ) -> None:

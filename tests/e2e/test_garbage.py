@@ -17,7 +17,6 @@ print(gc.get_freeze_count() > 20 * len(gc.get_objects()), app.title)
 """
 
 
-@pytest.mark.slow
 def test_what_a_server_has_loaded_is_never_looked_through_again() -> None:
     found = subprocess.run(  # noqa: S603 - our own words
         [sys.executable, "-c", COUNTING],
@@ -59,7 +58,6 @@ anyio.run(live)
 """
 
 
-@pytest.mark.slow
 @pytest.mark.promise(
     "security.md#memory-and-processor",
     "No full garbage collection starts while a large value is built",

@@ -106,12 +106,10 @@ def tool_result(call_id: str) -> Any:  # noqa: ANN401
     )
 
 
-@pytest.mark.slow
 def test_document_is_valid(document: dict[str, Any]) -> None:
     openapi_spec_validator.validate(document)
 
 
-@pytest.mark.slow
 def test_generator_has_no_warnings(generated: str) -> None:
     assert [line for line in generated.splitlines() if "warning" in line.lower()] == []
 

@@ -101,7 +101,6 @@ def test_service_writes_json_from_its_start_to_its_end(tmp_path: Path, level: st
     assert (len(found) > len(HOSTILE)) is (level == "info")
 
 
-@pytest.mark.slow
 @pytest.mark.promise(
     "security.md#logs",
     "With `PAGEFAULT_LOG_FORMAT=json`, the output of workers and their supervisor is JSON",

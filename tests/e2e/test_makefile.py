@@ -68,7 +68,6 @@ def test_python_that_cannot_make_environments_is_told_of_and_leaves_none(folder:
     assert not (folder / ".venv").exists()
 
 
-@pytest.mark.slow
 @pytest.mark.timeout(2 * _MAKING_SECONDS)
 def test_environment_whose_making_was_interrupted_is_made_anew_and_a_whole_one_kept(
     folder: Path,

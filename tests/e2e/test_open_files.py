@@ -27,7 +27,6 @@ LIMITS = {"raised": (128, 1_000), "enough": (900, 1_000), "not to be had": (128,
 """The soft and the hard limit of open files of a process."""
 
 
-@pytest.mark.slow
 @pytest.mark.promise(
     "security.md#memory-and-processor",
     (

@@ -94,7 +94,6 @@ def versioned_bucket(state: ServerState) -> Any:  # noqa: ANN401 - boto3 has no 
     return bucket
 
 
-@pytest.mark.slow
 @pytest.mark.promise(
     "durability.md#changes-of-the-service",
     (

@@ -4,8 +4,6 @@ import subprocess
 import sys
 from pathlib import Path
 
-import pytest
-
 from tests.kit.process import ROOT, WAIT_SECONDS, environment, run_command
 
 LIVING = """
@@ -27,7 +25,6 @@ print(sys.getrecursionlimit(), "app.server.process" in sys.modules)
 LEVELS = 1_020
 
 
-@pytest.mark.slow
 def test_application_leaves_its_process_as_it_is_and_the_server_does_not(tmp_path: Path) -> None:
     said = subprocess.run(  # noqa: S603 - our own words
         [sys.executable, "-c", LIVING],
@@ -41,7 +38,6 @@ def test_application_leaves_its_process_as_it_is_and_the_server_does_not(tmp_pat
     assert said.stdout.splitlines() == ["1000 False", "10000 True"]
 
 
-@pytest.mark.slow
 def test_command_takes_json_as_deep_as_the_server_does(tmp_path: Path) -> None:
     told = run_command(
         *("ingest", "-", "--session", "deep", "--data-dir", str(tmp_path)),

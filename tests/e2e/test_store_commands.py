@@ -177,7 +177,6 @@ def on_a_terminal(server: LiveService, *arguments: str) -> str:
     return written.decode()
 
 
-@pytest.mark.slow
 @pytest.mark.engines("embedded")
 def test_progress_is_shown_on_a_terminal(server: LiveService, client: httpx.Client) -> None:
     store(client, A)

@@ -84,7 +84,6 @@ def call_tool(client: httpx.Client, number: int, result: object, *, name: str = 
     client.post("/api/tool-results", json=body).raise_for_status()
 
 
-@pytest.mark.slow
 @pytest.mark.requirement("002-subscribers-get-the-record-only")
 def test_events_are_lines_and_media_lines_with_type_size_and_url(service: LiveService) -> None:
     key = service.new_key("tailed")
@@ -110,7 +109,6 @@ def test_events_are_lines_and_media_lines_with_type_size_and_url(service: LiveSe
             assert tail.interrupt() == (_INTERRUPTED, "")
 
 
-@pytest.mark.slow
 def test_lines_of_json_are_the_events_as_everybody_gets_them(service: LiveService) -> None:
     with service.client(service.new_key("tailed-json")) as client:
         call_tool(client, 1, {"content": [{"type": "text", "text": "one"}]})
@@ -126,7 +124,6 @@ def test_lines_of_json_are_the_events_as_everybody_gets_them(service: LiveServic
     assert json.loads(line)["data"]["callId"] == "c1"
 
 
-@pytest.mark.slow
 def test_session_may_be_named_by_the_option_that_other_commands_have(service: LiveService) -> None:
     with service.client(service.new_key("tailed-by-option")) as client:
         call_tool(client, 1, "one")

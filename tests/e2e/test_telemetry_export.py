@@ -244,7 +244,6 @@ def test_exporter_that_is_not_installed_is_logged_and_the_service_starts(tmp_pat
     assert '"level": "error"' in line
 
 
-@pytest.mark.slow
 def test_nothing_is_loaded_while_exports_are_off(tmp_path: Path) -> None:
     # It makes the command one that is not loaded yet.
     env = {"PYTHONPROFILEIMPORTTIME": "1"}

@@ -25,7 +25,6 @@ async def read_metrics(client: httpx.AsyncClient) -> tuple[set[int], float]:
     return {int(pid) for pid in _PID.findall(text)}, float(streams.group(1))
 
 
-@pytest.mark.slow
 async def test_metrics_have_every_living_worker_and_forget_those_that_were_killed(
     tmp_path: Path,
 ) -> None:

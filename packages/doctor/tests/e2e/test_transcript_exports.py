@@ -7,7 +7,7 @@ from typing import Any
 import httpx
 import pytest
 
-from packages.doctor.tests.test_transcripts import (
+from packages.doctor.tests.e2e.test_transcripts import (
     call,
     findings,
     image,
