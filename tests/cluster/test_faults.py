@@ -43,6 +43,7 @@ def test_database_that_crashes_and_starts_again_loses_nothing(
         load.wait_for_more()
 
 
+@pytest.mark.slow
 @pytest.mark.promise(
     "durability.md#the-stores-fail",
     "Connections to the database that are ended by the pooler or the server lose nothing",

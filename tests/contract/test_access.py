@@ -340,6 +340,7 @@ def neighbours(service: LiveService) -> Iterator[Neighbours]:
         yield Neighbours({k: str(v) for k, v in ids.items()}, etags, owner, stranger)
 
 
+@pytest.mark.slow
 @pytest.mark.promise(
     "security.md#other-projects-data",
     "What belongs to another project is answered like what does not exist: status, headers, body",

@@ -76,6 +76,7 @@ def fault_pages(client: httpx.Client, session_id: str, ids: Sequence[str]) -> No
         assert answer.status_code == 200, answer.text
 
 
+@pytest.mark.slow
 @pytest.mark.engines("embedded", "server")
 @pytest.mark.parametrize(
     "store", [post_results, post_messages, take_turns, call_tools, fault_pages]

@@ -50,6 +50,7 @@ def coding_headers(answer: httpx.Response) -> dict[str, str | None]:
     return {name: answer.headers.get(name) for name in CODING_HEADERS}
 
 
+@pytest.mark.slow
 def test_long_lists_are_compressed_for_clients_that_accept_it(long_session: httpx.Client) -> None:
     for path in LISTS:
         plain, body = received(long_session, path, "identity")
@@ -74,6 +75,7 @@ def test_long_lists_are_compressed_for_clients_that_accept_it(long_session: http
         assert len(sent) < len(body) / 2, path
 
 
+@pytest.mark.slow
 def test_clients_that_prefer_no_gzip_get_the_bytes_as_they_are(long_session: httpx.Client) -> None:
     for accepted in ("", "gzip;q=0", "br", "*;q=0", "identity, gzip;q=0.5"):
         answer, sent = received(long_session, HISTORY, accepted)
@@ -85,6 +87,7 @@ def test_clients_that_prefer_no_gzip_get_the_bytes_as_they_are(long_session: htt
         }, accepted
 
 
+@pytest.mark.slow
 def test_known_list_is_a_304_in_either_coding(long_session: httpx.Client) -> None:
     codings = ("gzip", "identity")
     current = {coding: received(long_session, HISTORY, coding)[0] for coding in codings}

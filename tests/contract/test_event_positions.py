@@ -169,6 +169,7 @@ def test_listener_of_a_session_that_is_gone_is_told_once(filled: httpx.Client) -
     assert opening(filled, SESSION).position == 0
 
 
+@pytest.mark.slow
 @pytest.mark.engines("embedded", "server")
 def test_listener_that_leaves_while_it_is_told_costs_no_connection(
     filled: httpx.Client, caplog: pytest.LogCaptureFixture

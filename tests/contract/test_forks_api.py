@@ -78,6 +78,7 @@ def test_fork_has_the_entries_and_media_of_the_beginning(client: httpx.Client) -
     assert record["title"] == client.get("/api/sessions/s").json()["title"]
 
 
+@pytest.mark.slow
 @pytest.mark.engines("embedded", "server")
 def test_fork_of_a_whole_session_counts_what_the_session_counts(client: httpx.Client) -> None:
     record = forked(client, with_everything(client))

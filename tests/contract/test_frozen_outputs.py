@@ -37,6 +37,7 @@ def writes(pytestconfig: pytest.Config) -> bool:
     return bool(pytestconfig.getoption("write_documents"))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["tool_results", "peer_results"])
 def test_record_and_renderings_of_a_case_stay_the_same(
     client: httpx.Client, name: str, writes: bool

@@ -36,6 +36,7 @@ def only_message(page: bytes) -> bytes:
     return page.removeprefix(b'{"items":[').removesuffix(b'],"nextCursor":null}')
 
 
+@pytest.mark.slow
 def test_concurrent_writers_take_every_number_once(client: httpx.Client) -> None:
     with ThreadPoolExecutor(WRITERS) as pool:
         answers = list(pool.map(lambda n: add(client, f"call-{n}"), range(WRITERS)))

@@ -85,12 +85,14 @@ def test_first_rendering_by_a_frontier_folds_what_is_too_long_to_be_read(
     assert again["stableThrough"] == len(first["messages"])
 
 
+@pytest.mark.slow
 def test_earlier_rendering_begins_at_the_fold_of_its_move(task: httpx.Client) -> None:
     moved = rendered(task.post(SESSION_RENDER, json={**BUDGET, "frontier": "at"}))
     query = {**BUDGET, "frontier": "at", "at": moved["lastSeq"]}
     assert without(rendered(task.get(SESSION_RENDER, params=query))) == without(moved)
 
 
+@pytest.mark.slow
 def test_earlier_rendering_before_the_first_move_fits_as_well(task: httpx.Client) -> None:
     last_seq = rendered(task.get(SESSION_RENDER, params=BUDGET))["lastSeq"]
     at = {**BUDGET, "frontier": "other", "at": last_seq - 20}

@@ -30,6 +30,7 @@ def images(count: int) -> list[str]:
     return [base64.b64encode(png(8 + n, 8)).decode() for n in range(count)]
 
 
+@pytest.mark.slow
 @pytest.mark.engines("embedded", "server")
 def test_results_that_share_media_in_different_orders_do_not_block_each_other(
     client: httpx.Client,

@@ -406,6 +406,7 @@ def test_every_entry_is_what_its_own_route_showed(client: httpx.Client) -> None:
     assert records[2]["output"] == answered["interaction"]["output"]
 
 
+@pytest.mark.slow
 def test_all_reads_back_byte_for_byte_after_a_restart(settings: Settings) -> None:
     paths = [ROUTE, f"{ROUTE}?media=inline", *(f"{ROUTE}/{seq}" for seq in range(2, 10))]
     paths += ["/api/sessions", "/api/sessions/s", "/api/sessions/s/interactions", "/api/resources"]

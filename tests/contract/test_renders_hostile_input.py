@@ -202,6 +202,7 @@ def many(shared_client: httpx.Client) -> str:
     return f"/api/tool-results/{record['id']}/render"
 
 
+@pytest.mark.slow
 @EVERY
 def test_result_of_as_many_media_as_there_may_be_is_rendered(
     shared_client: httpx.Client, many: str, target: str

@@ -202,6 +202,7 @@ SINGLE: dict[str, Callable[[str, str], Json]] = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.engines("embedded", "server")
 def test_answer_that_is_stored_among_others_is_a_conflict(client: httpx.Client) -> None:
     for one, write in SEVERAL.items():

@@ -60,6 +60,7 @@ def test_very_many_lines_are_all_written() -> None:
     assert [json.loads(line)["request_id"] for line in lines] == [str(n) for n in range(2_500)]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("level", "lines"), [("info", 1), ("warning", 0)])
 def test_console_and_level_count_for_requests_too(level: str, lines: int) -> None:
     assert len(told('tell("i")', log_format="console", level=level)) == lines

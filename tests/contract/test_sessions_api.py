@@ -280,6 +280,7 @@ def test_failed_results_in_messages_of_any_dialect_are_counted(client: httpx.Cli
     assert failures(client) == {"anthropic": 3, "bedrock": 1, "langchain": 1, "sound": 0}
 
 
+@pytest.mark.slow
 def test_failed_result_of_any_size_is_counted_once_by_every_route(client: httpx.Client) -> None:
     """A message of 800 kB, and one with 1,100 results."""
     long = {"role": "user", "content": [failed_result(words=200_000)]}

@@ -200,6 +200,7 @@ def in_chunks(data: bytes) -> Iterator[bytes]:
         yield data[start : start + 100_000]
 
 
+@pytest.mark.slow
 @pytest.mark.promise(
     "security.md#quotas-and-a-full-disk",
     "Racing uploads to two services never exceed the bytes a project may store",
@@ -341,6 +342,7 @@ async def let_reservations_expire(settings: Settings) -> None:
     await engines.close()
 
 
+@pytest.mark.slow
 @pytest.mark.promise(
     "security.md#quotas-and-a-full-disk",
     "Deleted files make room when they are swept",
@@ -424,6 +426,7 @@ def test_upload_in_pieces_is_counted_as_it_comes(full: Project) -> None:
     assert full.total() == StoredTotal(900, 0)
 
 
+@pytest.mark.slow
 @pytest.mark.promise(
     "security.md#quotas-and-a-full-disk",
     "A bundle without room is refused before any of it is stored",

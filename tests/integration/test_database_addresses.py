@@ -76,6 +76,7 @@ def keywords(first: str, second: str, database: str) -> str:
     return f"host={first},{second} user=postgres dbname={database}"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("form", [uri_of_hosts, uri_with_host_option, sqlalchemy_form, keywords])
 async def test_two_servers_in_any_form_migrate_serve_and_listen(
     backends: Backends, servers: TwoServers, tmp_path: Path, form: Callable[[str, str, str], str]

@@ -160,6 +160,7 @@ async def test_migrating_again_changes_nothing(empty: Settings) -> None:
     assert await with_engines(empty, schema) == before
 
 
+@pytest.mark.slow
 async def test_going_down_and_up_again_ends_where_it_began(empty: Settings) -> None:
     await migrate_database(empty)
     before = await with_engines(empty, schema)
@@ -177,6 +178,7 @@ def first_schema(connection: Connection) -> None:
         connection.execute(text(statement), {"record": b"{}"})
 
 
+@pytest.mark.slow
 async def test_records_of_the_first_schema_are_read_after_migrating(empty: Settings) -> None:
     await with_engines(empty, first_schema)
     assert await migrate_database(empty) == ("0001", newest_revision())
@@ -193,6 +195,7 @@ async def test_records_of_the_first_schema_are_read_after_migrating(empty: Setti
     assert kept == [StoredMessage(1, "r", EPOCH, "c", "t", b"{}")]
 
 
+@pytest.mark.slow
 async def test_going_back_before_derived_images_leaves_none_behind(empty: Settings) -> None:
     await migrate_database(empty)
 
@@ -236,6 +239,7 @@ OLD_MESSAGE = """
 """As the version before messages had dialects writes one."""
 
 
+@pytest.mark.slow
 async def test_version_without_dialects_writes_and_reads_messages_beside_the_new_one(
     empty: Settings,
 ) -> None:

@@ -331,6 +331,7 @@ async def test_run_of_chinese_is_found_deep_in_a_long_text(records: Records) -> 
         assert await ids(unit, "京東") == []
 
 
+@pytest.mark.slow
 async def test_two_megabytes_of_different_words_are_indexed_as_far_as_they_fit(
     records: Records,
 ) -> None:

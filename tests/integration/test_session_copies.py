@@ -48,6 +48,7 @@ async def find(records: Records, session_id: str) -> Session | None:
     return await records.read("p", lambda unit: unit[SessionRecords].find(session_id))
 
 
+@pytest.mark.slow
 async def test_long_fork_is_copied_in_the_background(records: Records) -> None:
     await fill(records, LONG)
     service = SessionForks(records)
@@ -69,6 +70,7 @@ async def test_long_fork_is_copied_in_the_background(records: Records) -> None:
     assert (again.session, again.is_new) == (copied, False)
 
 
+@pytest.mark.slow
 async def test_long_fork_that_is_asked_for_twice_at_once_is_copied_once(records: Records) -> None:
     await fill(records, LONG)
     service = SessionForks(records)

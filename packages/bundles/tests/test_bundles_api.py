@@ -100,6 +100,7 @@ def test_session_moves_between_engines_and_back(backends: Backends, tmp_path: Pa
         assert everything(here) == everything(there) == everything(back)
 
 
+@pytest.mark.slow
 def test_deleted_session_comes_back_where_it_was(service: LiveService) -> None:
     with service.client() as client:
         make_small_session(client)
@@ -149,6 +150,7 @@ def test_two_sessions_that_share_files_move_one_after_the_other(service: LiveSer
         assert [export(other, "s-1"), export(other, "s-2")] == bundles
 
 
+@pytest.mark.slow
 def test_bundle_has_the_files_of_its_manifest(source: httpx.Client) -> None:
     answer = source.get(f"/api/sessions/{SESSION}/bundle")
     assert answer.headers["content-type"] == "application/zip"

@@ -815,6 +815,7 @@ def then(
     return lambda members: second(first(members))
 
 
+@pytest.mark.slow
 @pytest.mark.engines("embedded")
 def test_any_damage_to_the_bytes_is_found_or_changes_nothing(
     importer: httpx.Client, bundle: bytes

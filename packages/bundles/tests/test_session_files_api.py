@@ -228,6 +228,7 @@ def test_media_are_in_the_answer_once(client: httpx.Client) -> None:
     assert client.get(f"/api/resources/{resource['uri']}").status_code == 404
 
 
+@pytest.mark.slow
 @pytest.mark.engines("embedded")
 def test_bundle_is_read_as_it_is_imported(service: LiveService) -> None:
     with service.client() as source, service.client() as other:
@@ -330,6 +331,7 @@ def test_deep_json_is_refused(client: httpx.Client, file: bytes) -> None:
     assert (answer.status_code, answer.json()["code"]) == (413, "json-too-deep")
 
 
+@pytest.mark.slow
 @pytest.mark.engines("embedded")
 def test_session_of_too_many_entries_is_refused(client: httpx.Client) -> None:
     answer = read(client, b'{"role":"user","content":"x"}\n' * 30_001)

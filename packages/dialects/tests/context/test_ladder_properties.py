@@ -290,6 +290,7 @@ def check_refusal(case: Case, exc: InvalidPayloadError) -> int:
     return least
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("target", TARGETS)
 def test_history_of_an_agent_is_rendered_within_every_budget(target: str) -> None:
     targets = [*TARGETS]

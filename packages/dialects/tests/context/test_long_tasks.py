@@ -325,6 +325,7 @@ def tasks(draw: st.DrawFn) -> list[ComposedTurn]:
     return history.turns
 
 
+@pytest.mark.slow
 @EVERY
 @settings(max_examples=EXAMPLES, deadline=None)
 @given(

@@ -70,6 +70,7 @@ def examine(sent: dict[str, Json], target: str) -> tuple[list[Finding], bool]:
     return found, has_target_form(history, target, main)
 
 
+@pytest.mark.slow
 @_EVERY
 @given(turns=histories())
 @settings(max_examples=EXAMPLES)

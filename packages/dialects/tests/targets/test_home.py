@@ -44,6 +44,7 @@ def test_generated_history_is_valid_for_its_provider(target: str, data: st.DataO
     TYPES[target](data.draw(home_histories(EVERY_HOME[target])))
 
 
+@pytest.mark.slow
 @_EVERY
 @given(data=st.data())
 @settings(max_examples=_EXAMPLES // 3)

@@ -252,6 +252,7 @@ async def test_session_is_a_parameter_where_the_address_says_that_any_may_be_nam
     assert sorted(sessions) == ["here", "mcp"]
 
 
+@pytest.mark.slow
 @MODES
 async def test_pages_and_resources_are_listed_with_cursors_and_read(
     service: LiveService, key: str, own: httpx.Client, mode: str
@@ -319,6 +320,7 @@ async def test_image_of_a_page_is_made_smaller_if_it_has_more_than_eight_mebibyt
     assert 1_000 < len(image.blob) <= 8 * 1024 * 1024
 
 
+@pytest.mark.slow
 @MODES
 async def test_lines_that_are_asked_for_are_all_there_or_refused(
     service: LiveService, key: str, own: httpx.Client, mode: str
@@ -469,6 +471,7 @@ async def test_quota_of_requests_that_is_used_up_is_an_error_of_the_protocol(
     assert error.data["violated-policies"] == ["requests"]
 
 
+@pytest.mark.slow
 @MODES
 async def test_body_that_is_too_large_is_an_error_of_the_protocol(
     limited: LiveService, mode: str

@@ -38,6 +38,7 @@ def test_old_garbage_is_collected_while_there_are_few_objects(
     assert old_garbage() is None
 
 
+@pytest.mark.slow
 def test_old_garbage_is_left_while_there_are_many_objects(old_garbage: weakref.ref[Ring]) -> None:
     collector = GarbageCollector()
     many = [[number] for number in range(400_000)]

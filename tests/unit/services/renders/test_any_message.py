@@ -116,6 +116,7 @@ def told(turns: list[ComposedTurn], message: dict[str, Any]) -> Iterator[str]:
                 yield from (item.filename or "", item.words.text if item.words else "")
 
 
+@pytest.mark.slow
 @given(_messages)
 def test_every_word_is_told_or_left_out_by_name(message: dict[str, Any]) -> None:
     turns = read(message, resources={ID: PICTURE})

@@ -54,6 +54,7 @@ def identity_in_one_piece(text: bytes) -> RequestIdentity:
     return normalize_streamed(json_stream, read, lambda _: None).identity
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("piece_bytes", [256 * 1024, 4 * MIB], ids=["streamed", "in one piece"])
 def test_media_above_a_mebibyte_are_known_by_their_text(piece_bytes: int) -> None:
     medium = base64.b64encode(BINARY).decode()
@@ -71,6 +72,7 @@ def test_media_above_a_mebibyte_are_known_by_their_text(piece_bytes: int) -> Non
     assert identity(changed, piece_bytes=piece_bytes) != expected
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "spell",
     [
