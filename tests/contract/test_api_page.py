@@ -44,6 +44,7 @@ class Page(HTMLParser):
                 self.loaded.append(f"{tag} {name}={value}")
 
 
+@pytest.mark.slow
 def test_page_has_every_operation_and_schema_and_its_links_lead_somewhere(
     client: httpx.Client,
 ) -> None:

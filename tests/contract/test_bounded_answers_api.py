@@ -114,6 +114,7 @@ class TestBounds:
         assert count_tokens(words) <= 300
         assert 'read_text("log") reads the whole page' in words
 
+    @pytest.mark.slow
     @pytest.mark.engines("embedded")
     def test_lists_of_hits_and_media_fit_and_count_the_rest(self, client: httpx.Client) -> None:
         for number in range(20):
@@ -287,6 +288,7 @@ def test_every_cut_argument_of_a_rendering_leads_to_the_whole(
         assert text == written[text[:8]]
 
 
+@pytest.mark.slow
 def test_list_that_a_fold_names_is_read_to_its_end(client: httpx.Client) -> None:
     append(client, content="Look at all of it.")
     function = {"name": "bash", "arguments": json.dumps({"command": "ls -l /srv/data"})}

@@ -218,6 +218,7 @@ def test_link_answers_head(hosts: Hosts) -> None:
     assert answer.headers["cross-origin-resource-policy"] == "cross-origin"
 
 
+@pytest.mark.slow
 @pytest.mark.promise(
     "security.md#the-origin-in-a-browser",
     (

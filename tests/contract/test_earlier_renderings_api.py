@@ -219,6 +219,7 @@ def test_nothing_is_evicted_before_the_first_move(client: httpx.Client) -> None:
     assert of_messages(never) == of_messages(early)
 
 
+@pytest.mark.slow
 def test_frontier_without_moves_is_held_to_the_entry(
     client: httpx.Client, service: LiveService
 ) -> None:

@@ -119,6 +119,7 @@ def test_ticket_that_is_over_is_refused(keys: Keys) -> None:
     assert refused(keys.first, keys.ticket(keys.caller(keys.first), -1)) == {UNAUTHORIZED}
 
 
+@pytest.mark.slow
 def test_ticket_that_is_not_ours_is_refused(keys: Keys) -> None:
     good = ticket_of(keys.first)
     payload, _, mac = good.partition(".")

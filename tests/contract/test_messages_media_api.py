@@ -214,6 +214,7 @@ def with_member(value: JsonValue, path: tuple[str | int, ...], member: object) -
     return copy
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "text",
     [

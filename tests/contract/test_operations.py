@@ -264,6 +264,7 @@ def test_log_holds_no_secret_and_nothing_of_a_request(logged: tuple[str, list[st
     assert [secret for secret in secrets if secret in text] == []
 
 
+@pytest.mark.slow
 def test_what_is_wrong_with_an_image_is_logged_as_json_too() -> None:
     script = """
 from pagefault_dialects.model.resource import ImageRecipe

@@ -288,6 +288,7 @@ def test_streamed_messages_keep_the_run_of_their_sub_agent(client: httpx.Client)
     ]
 
 
+@pytest.mark.slow
 def test_entries_have_the_levels_of_a_rendering_that_is_named(client: httpx.Client) -> None:
     append(client, role="user", content="Begin.")
     for number in range(40):

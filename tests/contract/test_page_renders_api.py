@@ -74,6 +74,7 @@ def test_rendering_for_openai_compat_is_the_blocks(
     assert by_default.json() == record
 
 
+@pytest.mark.slow
 @EVERY
 @pytest.mark.parametrize("name", PAGES)
 def test_page_is_taken_by_its_target_at_every_level(

@@ -85,6 +85,7 @@ def test_largest_video_that_has_a_poster_has_one(
         assert sorted(image.size) == [720, 1_280]
 
 
+@pytest.mark.slow
 @pytest.mark.promise(
     "security.md#decoders",
     "A video of more pixels than 3840x2160 is not decoded, and has no poster",

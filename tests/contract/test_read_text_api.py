@@ -177,6 +177,7 @@ class TestLists:
             "[list of entries, characters 2 to 6; go on with offset=6]\nuser"
         )
 
+    @pytest.mark.slow
     def test_pieces_of_a_long_list_lead_through_all_of_it(self, client: httpx.Client) -> None:
         for start in range(0, 450, 90):
             messages = [{"role": "user", "content": f"Say {start + n}."} for n in range(90)]

@@ -572,6 +572,7 @@ TOLD_TWICE: list[Json] = [
 ]
 
 
+@pytest.mark.slow
 @EVERY
 def test_what_a_tool_returned_twice_is_told_once(shared_client: httpx.Client, target: str) -> None:
     for number, result in enumerate(TOLD_TWICE):
@@ -851,6 +852,7 @@ def long_twice(
     return once, stored(shared_client, result | {"structuredContent": value}, "twice"), value
 
 
+@pytest.mark.slow
 @EVERY
 def test_what_is_too_long_for_a_record_is_told_once_as_well(
     shared_client: httpx.Client, target: str, long_twice: tuple[str, str, Json]

@@ -139,6 +139,7 @@ def words(value: object, name: str = "") -> Iterator[str]:
         yield value
 
 
+@pytest.mark.slow
 @EVERY
 def test_names_of_files_and_tools_are_no_words(client: httpx.Client, target: str) -> None:
     for number, name in enumerate(NAMES):

@@ -144,6 +144,7 @@ def side_by_side(held: str, *rendered: Sequence[Json]) -> list[Json]:
     return whole
 
 
+@pytest.mark.slow
 @EVERY
 def test_appending_changes_no_message_that_was_rendered(
     talked: Sequence[Moment], target: str
@@ -192,6 +193,7 @@ def test_since_gives_exactly_the_tail(
         assert [*head["prefixHash"], *tail["prefixHash"]][-1] == whole["prefixHash"][-1]
 
 
+@pytest.mark.slow
 @EVERY
 def test_hash_says_whether_what_is_new_goes_behind_what_was_there(
     shared_client: httpx.Client, talked: Sequence[Moment], target: str

@@ -50,6 +50,7 @@ def read(client: httpx.Client, ref: str, **arguments: object) -> str:
     return str(read_rendering(answer, "openai-chat")["messages"][0]["content"])
 
 
+@pytest.mark.slow
 def test_every_long_text_has_a_handle_in_every_target_and_it_is_read(
     shared_client: httpx.Client,
 ) -> None:

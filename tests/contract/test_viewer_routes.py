@@ -284,6 +284,7 @@ def test_application_is_public_and_its_data_are_not(visitor: httpx.Client) -> No
     assert visitor.get("/api/sessions/demo").status_code == 401
 
 
+@pytest.mark.slow
 def test_viewer_that_is_not_built_says_how_and_the_api_is_served(
     backends: Backends, tmp_path: Path
 ) -> None:

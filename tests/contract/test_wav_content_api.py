@@ -44,6 +44,7 @@ def test_samples_get_a_header_and_stay_as_they_are(
     assert (record["kind"], record["durationSeconds"]) == ("audio", 1.0)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("requested", "span"),
     [

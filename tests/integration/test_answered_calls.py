@@ -66,6 +66,7 @@ def add_message(unit: UnitOfWork, call_id: str, number: int) -> int:
     return unit[SessionRecords].append("s", MESSAGE, stored.message_id, row=row)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("call_id", ["a", "a\0\x1a", "€" * LONGEST_CALL_ID, call_key("x", 2)])
 @pytest.mark.parametrize("count", [1, 2, 3, 5, 70, 300])
 async def test_newest_answer_of_an_id_is_found(records: Records, call_id: str, count: int) -> None:

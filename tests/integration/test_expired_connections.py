@@ -107,6 +107,7 @@ def test_connections_that_a_proxy_has_forgotten_are_replaced(
     assert proxy.resets >= len(REQUESTS)
 
 
+@pytest.mark.slow
 def test_connections_that_the_server_has_ended_are_replaced(
     backends: Backends, database: str, tmp_path: Path
 ) -> None:

@@ -472,6 +472,7 @@ async def test_change_that_has_begun_is_made_though_its_caller_is_cancelled(
     assert (cancelled.cancelled_caught, await keys(engines)) == (True, [1, 2])
 
 
+@pytest.mark.slow
 async def test_error_of_a_change_whose_caller_is_cancelled_is_not_logged(
     engines: Engines,
 ) -> None:

@@ -294,6 +294,7 @@ async def test_migrations_at_the_same_time_take_turns(empty: Settings) -> None:
     assert await with_engines(empty, differences) == []
 
 
+@pytest.mark.slow
 async def test_new_files_are_opened_by_eight_at_once(tmp_path: Path) -> None:
     together = [threading.Barrier(8) for _ in range(60)]
 

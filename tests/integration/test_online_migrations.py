@@ -296,6 +296,7 @@ async def test_processes_that_migrate_records_at_once_take_turns(
     assert await with_engines(empty, revision_of) == newest_revision()
 
 
+@pytest.mark.slow
 @pytest.mark.engines("server")
 async def test_invalid_index_of_an_interrupted_migration_is_built_again(
     empty: Settings,  # noqa: F811

@@ -716,6 +716,7 @@ CONTENTS: dict[str, Callable[[Members], Members]] = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.engines("embedded")
 @pytest.mark.parametrize("name", CONTENTS)
 def test_content_that_is_not_ours_is_refused_though_every_digest_is_right(

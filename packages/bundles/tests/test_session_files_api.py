@@ -131,6 +131,7 @@ def contents(client: httpx.Client) -> dict[str, list[Json]]:
     return {path: listed(client, f"/api/{path}") for path in paths}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("case", HISTORIES, ids=lambda case: case["name"])
 @pytest.mark.engines("embedded")
 def test_file_is_read_as_it_is_stored(client: httpx.Client, case: Json) -> None:

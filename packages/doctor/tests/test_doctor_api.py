@@ -47,6 +47,7 @@ def rules(report: Json) -> set[str]:
     return {finding["rule"] for finding in report["findings"]}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("broken", BROKEN, ids=lambda broken: broken.name)
 def test_repaired_history_has_no_findings(client: httpx.Client, broken: Broken) -> None:
     report = diagnosis(client, broken.request)

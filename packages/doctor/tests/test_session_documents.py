@@ -145,6 +145,7 @@ def test_damaged_file_cuts_the_download_off(client: httpx.Client, service: LiveS
         client.get(URL)
 
 
+@pytest.mark.slow
 @pytest.mark.engines("embedded")
 def test_document_above_fifty_mib_is_refused_with_its_size_and_offered_without_files(
     client: httpx.Client,

@@ -186,6 +186,7 @@ def test_a_mime_type_becomes_a_header_only_if_it_is_one(mime_type: str, header: 
     assert format_content_type(mime_type) == header
 
 
+@pytest.mark.slow
 @given(st.text() | st.from_regex(r"[a-z]+/[a-z]+(;[a-z]+=(\"[^\"]*\"|[a-z]+))*"))
 def test_no_mime_type_carries_control_characters_into_a_header(mime_type: str) -> None:
     header = format_content_type(mime_type)

@@ -71,6 +71,7 @@ def test_cut_arguments_keep_their_shape_and_never_grow(arguments: dict[str, Any]
     assert json.loads(json.dumps(cut)) == cut
 
 
+@pytest.mark.slow
 @given(objects)
 def test_cutting_again_changes_nothing(arguments: dict[str, Any]) -> None:
     cut = cut_arguments(arguments, HANDLE)
@@ -79,6 +80,7 @@ def test_cutting_again_changes_nothing(arguments: dict[str, Any]) -> None:
     assert cut_arguments(cut, "@entry:7/arguments/0") is cut
 
 
+@pytest.mark.slow
 @given(objects)
 def test_mark_in_a_copy_resolves_to_the_string_that_was_cut(arguments: dict[str, Any]) -> None:
     cut = cut_arguments(arguments, HANDLE)

@@ -166,6 +166,7 @@ def equal_beginning(old: Rendered, new: Rendered) -> int:
     return next((at for at, (one, other) in enumerate(pairs) if one != other), len(old.messages))
 
 
+@pytest.mark.slow
 @EVERY
 @settings(max_examples=EXAMPLES, deadline=None)
 @given(

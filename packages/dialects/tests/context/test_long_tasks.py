@@ -99,6 +99,7 @@ def thousand_calls() -> History:
     return history
 
 
+@pytest.mark.slow
 @EVERY
 @pytest.mark.parametrize("most", [4_000, 20_000])
 def test_thousand_calls_of_one_turn_fit(target: str, most: int) -> None:
@@ -125,6 +126,7 @@ def test_long_writes_fit_with_the_beginning_of_each(target: str) -> None:
         assert f"read_text @entry:{seq}/arguments/0/content shows all of it" in text
 
 
+@pytest.mark.slow
 @EVERY
 def test_newest_fifteen_of_steps_of_three_hundred_tokens_have_their_results(target: str) -> None:
     history = History()

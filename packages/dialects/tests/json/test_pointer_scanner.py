@@ -67,6 +67,7 @@ def test_pointer_finds_the_same_value_in_the_text_and_in_the_parsed_value(
     )
 
 
+@pytest.mark.slow
 @given(text=JSON_TEXTS, names=NAMES, piece_chars=st.integers(3, 40))
 def test_large_value_has_the_length_and_members_of_the_parsed_one(
     text: str, names: list[str], piece_chars: int

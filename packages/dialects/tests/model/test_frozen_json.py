@@ -32,6 +32,7 @@ def nodes(value: object) -> Iterator[object]:
             stack.extend(node)
 
 
+@pytest.mark.slow
 @hypothesis.given(value=JSON)
 def test_thawed_value_is_equal_to_the_frozen_one(value: object) -> None:
     assert json_text(thaw_json(freeze_json(value))) == json_text(value)

@@ -109,6 +109,7 @@ SCENES = [{"summary": f"Scene {number}", "start": number} for number in range(3_
 LONG_FILM = make_page("v", Body("none"), modality="video", scenes=SCENES, transcript="The end.")
 
 
+@pytest.mark.slow
 def test_scenes_that_do_not_fit_are_left_out_whole() -> None:
     document = _read(LONG_FILM, 200)
     assert document == {

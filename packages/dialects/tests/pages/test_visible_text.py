@@ -189,6 +189,7 @@ def test_typed_content_is_the_body_of_the_level(
     assert build_typed_content(page, level, base64=None) == content
 
 
+@pytest.mark.slow
 @given(page=pages())
 def test_no_level_has_more_text_than_the_one_below_it(page: Page) -> None:
     # Missing text is missing at FULL too, although a level above was supplied, and the spelling

@@ -294,6 +294,7 @@ def test_every_scalar_of_any_value_can_be_found_again(value: object) -> None:
     assert lost == []
 
 
+@pytest.mark.slow
 @settings(deadline=None, max_examples=150, suppress_health_check=list(HealthCheck))
 @given(value=json_values)
 def test_normalization_is_deterministic_and_keeps_its_input(value: object) -> None:

@@ -133,6 +133,7 @@ def close_calls(turns: tuple[ComposedTurn, ...]) -> tuple[ComposedTurn, ...]:
     return (*turns, going_on)
 
 
+@pytest.mark.slow
 @EVERY
 @settings(max_examples=EXAMPLES)
 @given(turns=histories(), more=histories(), data=st.data())

@@ -555,6 +555,7 @@ def test_rules_of_single_providers(
     assert _broken(messages, target) == [*broken]
 
 
+@pytest.mark.slow
 @EVERY
 @settings(max_examples=EXAMPLES)
 @given(turns=histories() | long_histories(), query=options)

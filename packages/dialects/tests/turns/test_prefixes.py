@@ -74,6 +74,7 @@ def _in_parts(
     return sealed, [*pairing.take_turns()]
 
 
+@pytest.mark.slow
 @given(_HISTORIES, st.sets(st.integers(1, 14), max_size=2))
 def test_history_is_the_same_in_parts(history: list[ComposedTurn], pinned: set[int]) -> None:
     try:

@@ -35,6 +35,7 @@ def found(text: bytes, scanner: MemberScanner) -> list[tuple[Any, Any]]:
     ]
 
 
+@pytest.mark.slow
 @given(
     members=st.lists(st.tuples(st.text(), JSON), max_size=5),
     space=SPACES,

@@ -207,6 +207,7 @@ def test_bytes_decide_what_an_image_is() -> None:
     assert fitted(data, "image/tiff") == fitted(data, "image/png")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("mime_type", ["image/jpeg", "image/png", "image/webp", "image/gif"])
 @pytest.mark.parametrize("max_bytes", [40_000, 9_000, 1_500])
 def test_image_of_too_many_bytes_gets_smaller_until_it_fits(mime_type: str, max_bytes: int) -> None:

@@ -139,6 +139,7 @@ def _note_start(started: list[str]) -> Callable[..., Awaitable[object]]:
     return start
 
 
+@pytest.mark.slow
 @pytest.mark.promise(
     "security.md#decoders",
     "A JPEG of very many scans is not decoded, and an honest progressive one is",

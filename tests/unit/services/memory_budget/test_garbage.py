@@ -62,6 +62,7 @@ def test_old_garbage_is_collected_in_the_end_if_there_are_always_many_objects(
     assert many
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("old_garbage")
 def test_nothing_is_looked_through_soon_after_a_collection() -> None:
     gc.collect()
