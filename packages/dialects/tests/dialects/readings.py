@@ -1,7 +1,7 @@
-"""The whole reading of each case of the corpora, as `readings.jsonl` has it.
+"""The whole reading of each case of the corpora, and of cases that no package dumps for them.
 
-`.venv/bin/python -m packages.dialects.tests.dialects.readings` writes the file anew; review
-the difference.
+`rare_cases.jsonl` has the latter: rarer members, types of later versions, other values. Each line
+is a message or a body. `reviewed_readings` has what they are read as.
 """
 
 import json
@@ -16,61 +16,54 @@ from pagefault_dialects.dialects.foreign_message import ForeignMessage
 from pagefault_dialects.dialects.message_registry import read_message
 from pagefault_dialects.dialects.registry import find_results
 from pagefault_dialects.dialects.tool_output import Content, ToolOutput
+from pagefault_dialects.errors import InvalidPayloadError
 from pagefault_dialects.json.pointers import follow, parse_json_pointer
 from pagefault_dialects.messages.conversation_reading import ConversationReading, read_conversation
 
-FILE = Path(__file__).with_name("readings.jsonl")
-MESSAGES = conversations.read_cases(conversations.MESSAGES.read_text())
-HISTORIES = conversations.read_cases(conversations.HISTORIES.read_text())
-RESULTS = corpus.read_cases(corpus.FILE.read_text())
-
-_LONG_BASE64 = re.compile(r"[A-Za-z0-9+/]{60,}=*")
-
 Json = Any
+Values = dict[str, Json]
+"""The values of cases, by name."""
 Readings = dict[str, str]
 """The JSON text of each reading, by its kind and the name of its case."""
+
+_RARE_CASES = [
+    json.loads(line)
+    for line in Path(__file__).with_name("rare_cases.jsonl").read_text().splitlines()
+]
+_HISTORIES = conversations.read_cases(conversations.HISTORIES.read_text())
+MESSAGES: Values = {
+    **{
+        case.name: case.value
+        for case in conversations.read_cases(conversations.MESSAGES.read_text())
+    },
+    **{case["name"]: case["message"] for case in _RARE_CASES if "message" in case},
+}
+BODIES: Values = {
+    **{case.name: case.value for case in _HISTORIES},
+    **{case["name"]: case["body"] for case in _RARE_CASES if "body" in case},
+}
+RESULTS: Values = {case.name: case.value for case in corpus.read_cases(corpus.FILE.read_text())}
+
+_LONG_BASE64 = re.compile(r"[A-Za-z0-9+/]{60,}=*")
 
 
 def read_messages() -> Readings:
     """Read all messages: those alone, and those of histories."""
-    values = {f"messages {case.name}": case.value for case in MESSAGES}
-    for case in HISTORIES:
+    values = {**MESSAGES}
+    for case in _HISTORIES:
         for pointer, message, _ in read_conversation(case.value).entries:
-            values[f"messages {case.name}{pointer}"] = message
-    return {name: _dump(_describe_message(value)) for name, value in values.items()}
+            values[case.name + pointer] = message
+    return {f"messages {name}": dump(_describe_message(value)) for name, value in values.items()}
 
 
 def read_bodies() -> Readings:
     """Read all bodies: their prompts, and the pointers, roles and dialects of their messages."""
-    return {f"bodies {case.name}": _dump(_describe_body(case.value)) for case in HISTORIES}
+    return {f"bodies {name}": dump(_describe_body(value)) for name, value in BODIES.items()}
 
 
 def read_results() -> Readings:
     """Read all tool results: their calls, outcomes, paths of contents, and other members."""
-    return {f"results {case.name}": _dump(_describe_results(case.value)) for case in RESULTS}
-
-
-def load() -> Readings:
-    """Return the readings in the file."""
-    lines = map(json.loads, FILE.read_text().splitlines())
-    return {
-        f"{kind} {case}": json.dumps(reading, ensure_ascii=False)
-        for kind, cases, reading in lines
-        for case in cases.split()
-    }
-
-
-def _write(readings: Readings) -> None:
-    """Write one line for each reading, with the cases that have it."""
-    cases: dict[tuple[str, str], list[str]] = {}
-    for name, reading in readings.items():
-        kind, _, case = name.partition(" ")
-        cases.setdefault((kind, reading), []).append(case)
-    lines = (
-        f"[{json.dumps(kind)}, {json.dumps(' '.join(names))}, {reading}]\n"
-        for (kind, reading), names in cases.items()
-    )
-    FILE.write_text("".join(lines))
+    return {f"results {name}": dump(_describe_results(value)) for name, value in RESULTS.items()}
 
 
 def _describe_message(value: Json) -> Json:
@@ -82,7 +75,10 @@ def _describe_message(value: Json) -> Json:
 
 
 def _describe_body(value: Json) -> Json:
-    read = read_conversation(value)
+    try:
+        read = read_conversation(value)
+    except InvalidPayloadError as exc:
+        return {"refused": [[fault.pointer, fault.detail] for fault in exc.faults]}
     entries = []
     for pointer, message, reading in read.entries:
         is_in_body = follow(value, parse_json_pointer(pointer) or ()).value == message
@@ -119,9 +115,6 @@ def _select_fields(
     }
 
 
-def _dump(value: Json) -> str:
+def dump(value: Json) -> str:
+    """Return a reading as JSON text, without members that are null and without long base64."""
     return _LONG_BASE64.sub("…", json.dumps(without_nulls(value), ensure_ascii=False))
-
-
-if __name__ == "__main__":
-    _write(read_messages() | read_bodies() | read_results())

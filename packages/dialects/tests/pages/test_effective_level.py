@@ -11,6 +11,7 @@ from packages.dialects.tests.pages.page_factory import (
     SMALL_IMAGE,
     URL,
     make_page,
+    media,
     text,
 )
 from pagefault_dialects.json.values import JsonValue
@@ -21,7 +22,7 @@ from pagefault_dialects.pages.effective_level import (
     find_effective_level,
     read_whole_text,
 )
-from pagefault_dialects.pages.languages import add_fences, language_of
+from pagefault_dialects.pages.languages import add_fences, language_of, visible_language
 
 LONG = "One sentence. " * 100
 RECORDED: dict[str, Any] = {
@@ -107,9 +108,68 @@ def test_language_comes_from_metadata_type_or_name(
     assert language_of(make_page("p", text("x"), **fields)) == language
 
 
+LONGEST = "a" * 4_093 + ".go"
+
+
+@pytest.mark.parametrize(
+    ("stored_name", "metadata", "page_id", "language"),
+    [
+        ("a.go", {"filename": "b.py"}, "c.rs", "go"),
+        ("a.unknown", {"filename": "b", "file_name": "b.py", "name": "x.rs"}, "c.js", "python"),
+        (None, {"name": 3, "path": "/src/b.RS "}, "c.js", "rust"),
+        (None, {"filename": LONGEST}, "p", "go"),
+        (None, {"filename": "a" + LONGEST}, "p", None),
+        (None, {}, "src\\c.js", "javascript"),
+        # One letter is too little for an id.
+        (None, {}, "chapter.c", None),
+        (None, {"filename": "chapter.c"}, "p", "c"),
+        (None, {}, "no name.js", None),
+    ],
+)
+def test_first_name_with_a_known_extension_decides(
+    stored_name: str | None, metadata: dict[str, Any], page_id: str, language: str | None
+) -> None:
+    body = Body("text", "x", media("application/octet-stream", filename=stored_name))
+    assert language_of(make_page(page_id, body, metadata=metadata)) == language
+
+
+def test_type_of_the_stored_file_decides_after_the_declared_one() -> None:
+    def language(declared: str | None, stored: str, name: str = "a.rs") -> str | None:
+        body = Body("text", "x", media(stored, filename=name))
+        return language_of(make_page("p", body, mime_type=declared))
+
+    assert [
+        language(None, "text/x-python"),
+        language("text/x-go", "text/x-python"),
+        language("text/x-log", "text/x-python"),
+        language("text/x-log", "text/x-log"),
+        # A name says nothing beside a type of prose.
+        language("text/plain", "text/x-log"),
+        language("text/x-log", " Text/Markdown ;charset=utf-8"),
+        language("text/x-markdown", "text/x-log"),
+    ] == ["python", "go", "python", "rust", None, None, None]
+
+
+def test_language_is_visible_at_levels_that_are_the_code_or_derived_from_it() -> None:
+    code = text("x = 1\n" * 2_000)
+    fields: dict[str, Any] = {"mime_type": "text/x-python"}
+    pages = [
+        make_page("p", code, **fields),
+        make_page("p", code, supplied={Level.ABSTRACT: text("Ones.")}, **fields),
+        make_page("p", Body("none"), **fields),
+    ]
+    assert [[visible_language(page, level) for level in Level] for page in pages] == [
+        ["python", "python", "python", None],
+        ["python", "python", None, None],
+        [None] * 4,
+    ]
+
+
 def test_fence_is_longer_than_any_run_of_backticks_in_the_code() -> None:
     assert add_fences("a````b\n", "r") == "`````r\na````b\n`````"
     assert add_fences("", "r") == "```r\n```"
+    assert add_fences("`a``", "r") == "```r\n`a``\n```"
+    assert add_fences("```", "r") == "````r\n```\n````"
 
 
 @pytest.mark.parametrize(("mime_type", "language"), [("text/plain", None), (None, "javascript")])

@@ -1,3 +1,6 @@
+import json
+from collections.abc import Callable, Mapping
+from functools import partial
 from itertools import pairwise
 from typing import Any
 
@@ -18,24 +21,25 @@ from packages.dialects.tests.pages.page_factory import (
     pages,
     text,
 )
-from pagefault_dialects.errors import InvalidPayloadError
+from pagefault_dialects.errors import Fault, InvalidPayloadError
 from pagefault_dialects.model.page import Body, Level, Page, Representation
 from pagefault_dialects.pages.levels import check_supplied_level, derive_levels
 from pagefault_dialects.pages.sizes import is_longer
 
 ROWS = {"a": list(range(50)), "b": "x" * 200}
 
-LEVELS: dict[str, tuple[Page, dict[str, Any]]] = {
+# Pages are made while tests run, so that mutants are active.
+LEVELS: dict[str, tuple[Callable[[], Page], dict[str, Any]]] = {
     "short text": (
-        make_page("c_003", text("Hi")),
+        partial(make_page, "c_003", text("Hi")),
         {"FULL": "Hi", "REDUCED": "Hi", "ABSTRACT": "Hi", "REFERENCE": "Hi"},
     ),
     "empty text": (
-        make_page("c_004", text("")),
+        partial(make_page, "c_004", text("")),
         {"FULL": "", "REDUCED": "", "ABSTRACT": "", "REFERENCE": ""},
     ),
     "long text": (
-        make_page("t", text(FOX * 1_200), page_type="summary"),
+        partial(make_page, "t", text(FOX * 1_200), page_type="summary"),
         {
             "FULL": FOX * 1_200,
             "REDUCED": f"{(FOX * 100)[:3067]}\n[… 50033 characters left out …]\n{FOX * 20}",
@@ -44,13 +48,18 @@ LEVELS: dict[str, tuple[Page, dict[str, Any]]] = {
         },
     ),
     "text that is only in a resource": (
-        make_page("t", RECORDING),
+        partial(make_page, "t", RECORDING),
         {"FULL": REFERENCE, "REFERENCE": "[artifact] text:t"},
     ),
-    "no text": (make_page("t", Body("none")), {"REFERENCE": "[artifact] text:t"}),
+    "no text": (partial(make_page, "t", Body("none")), {"REFERENCE": "[artifact] text:t"}),
     "image with a smaller form": (
-        make_page(
-            "i", IMAGE, reduced=SMALL_IMAGE, modality="image", caption="A sunset, seen at sea"
+        partial(
+            make_page,
+            "i",
+            IMAGE,
+            reduced=SMALL_IMAGE,
+            modality="image",
+            caption="A sunset, seen at sea",
         ),
         {
             "FULL": REFERENCE,
@@ -60,7 +69,7 @@ LEVELS: dict[str, tuple[Page, dict[str, Any]]] = {
         },
     ),
     "small inline image": (
-        make_page("i", INLINE_IMAGE, modality="image"),
+        partial(make_page, "i", INLINE_IMAGE, modality="image"),
         {
             "FULL": INLINE_IMAGE.value,
             "REDUCED": INLINE_IMAGE.value,
@@ -69,11 +78,11 @@ LEVELS: dict[str, tuple[Page, dict[str, Any]]] = {
         },
     ),
     "large image without a smaller form": (
-        make_page("i", IMAGE, modality="image"),
+        partial(make_page, "i", IMAGE, modality="image"),
         {"FULL": REFERENCE, "ABSTRACT": "image/png, 1920x1080", "REFERENCE": "[artifact] image:i"},
     ),
     "address of an image": (
-        make_page("c_008", Body("url", URL), modality="image"),
+        partial(make_page, "c_008", Body("url", URL), modality="image"),
         {
             "FULL": URL,
             "REDUCED": URL,
@@ -82,7 +91,8 @@ LEVELS: dict[str, tuple[Page, dict[str, Any]]] = {
         },
     ),
     "described address of an image": (
-        make_page(
+        partial(
+            make_page,
             "img_001",
             Body("url", URL),
             modality="image",
@@ -98,7 +108,7 @@ LEVELS: dict[str, tuple[Page, dict[str, Any]]] = {
         },
     ),
     "address of who knows what": (
-        make_page("i", Body("url", "https://example.com"), modality="image"),
+        partial(make_page, "i", Body("url", "https://example.com"), modality="image"),
         {
             "FULL": "https://example.com",
             "REDUCED": "https://example.com",
@@ -106,7 +116,7 @@ LEVELS: dict[str, tuple[Page, dict[str, Any]]] = {
         },
     ),
     "image of which there are only words": (
-        make_page("i", text("A long caption of a sunset."), modality="image"),
+        partial(make_page, "i", text("A long caption of a sunset."), modality="image"),
         {
             "FULL": "A long caption of a sunset.",
             "ABSTRACT": "A long caption of a sunset.",
@@ -114,11 +124,12 @@ LEVELS: dict[str, tuple[Page, dict[str, Any]]] = {
         },
     ),
     "image of which nothing is known": (
-        make_page("i", Body("none"), modality="image"),
+        partial(make_page, "i", Body("none"), modality="image"),
         {"REFERENCE": "[artifact] image:i"},
     ),
     "recording with a transcript": (
-        make_page(
+        partial(
+            make_page,
             "aud_001",
             Body("url", "https://cdn/x.mp3"),
             modality="audio",
@@ -134,11 +145,11 @@ LEVELS: dict[str, tuple[Page, dict[str, Any]]] = {
         },
     ),
     "recording without a transcript": (
-        make_page("a", RECORDING, modality="audio", duration_seconds=0.0),
+        partial(make_page, "a", RECORDING, modality="audio", duration_seconds=0.0),
         {"FULL": REFERENCE, "REFERENCE": "[artifact] audio:a (audio/wav, 0:00)"},
     ),
     "long transcript as content": (
-        make_page("a", text(FOX * 100), modality="audio"),
+        partial(make_page, "a", text(FOX * 100), modality="audio"),
         {
             "FULL": FOX * 100,
             "REDUCED": FOX * 100,
@@ -147,7 +158,8 @@ LEVELS: dict[str, tuple[Page, dict[str, Any]]] = {
         },
     ),
     "video with scenes": (
-        make_page(
+        partial(
+            make_page,
             "v",
             Body("url", "https://cdn/x"),
             modality="video",
@@ -164,7 +176,7 @@ LEVELS: dict[str, tuple[Page, dict[str, Any]]] = {
         },
     ),
     "video with only a description": (
-        make_page("vid_004", text("A man walks a dog along the beach."), modality="video"),
+        partial(make_page, "vid_004", text("A man walks a dog along the beach."), modality="video"),
         {
             "FULL": "A man walks a dog along the beach.",
             "REDUCED": "A man walks a dog along the beach.",
@@ -173,7 +185,7 @@ LEVELS: dict[str, tuple[Page, dict[str, Any]]] = {
         },
     ),
     "data": (
-        make_page("c_011", Body("json", ROWS), modality="structured"),
+        partial(make_page, "c_011", Body("json", ROWS), modality="structured"),
         {
             "FULL": ROWS,
             "REDUCED": {
@@ -185,7 +197,7 @@ LEVELS: dict[str, tuple[Page, dict[str, Any]]] = {
         },
     ),
     "data as a JSON string": (
-        make_page("s", Body("json", '{"temperature": 22}'), modality="structured"),
+        partial(make_page, "s", Body("json", '{"temperature": 22}'), modality="structured"),
         {
             "FULL": '{"temperature": 22}',
             "REDUCED": {"temperature": 22},
@@ -194,19 +206,73 @@ LEVELS: dict[str, tuple[Page, dict[str, Any]]] = {
         },
     ),
     "empty object": (
-        make_page("s", Body("json", {}), modality="structured"),
+        partial(make_page, "s", Body("json", {}), modality="structured"),
         {"FULL": {}, "REDUCED": {}, "ABSTRACT": {}, "REFERENCE": {}},
     ),
     "null": (
-        make_page("s", Body("json", None), modality="structured"),
+        partial(make_page, "s", Body("json", None), modality="structured"),
         {"FULL": None, "REDUCED": None, "ABSTRACT": None, "REFERENCE": None},
     ),
 }
 
 
-@pytest.mark.parametrize(("page", "expected"), LEVELS.values(), ids=LEVELS)
-def test_page_has_the_levels_that_can_be_made_of_it(page: Page, expected: dict[str, Any]) -> None:
-    assert bodies(page) == expected
+@pytest.mark.parametrize(("make", "expected"), LEVELS.values(), ids=LEVELS)
+def test_page_has_the_levels_that_can_be_made_of_it(
+    make: Callable[[], Page], expected: dict[str, Any]
+) -> None:
+    assert bodies(make()) == expected
+
+
+SUPPLIED_DATA: dict[str, tuple[Body, Mapping[Level, Body], dict[Level, tuple[str, Body]]]] = {
+    "a text is summarized": (
+        Body("json", ROWS),
+        {Level.REDUCED: text("Fifty rows. And b.")},
+        {
+            Level.REDUCED: ("supplied", text("Fifty rows. And b.")),
+            Level.ABSTRACT: ("derived", text("Fifty rows. And b.")),
+            Level.REFERENCE: ("derived", text("Fifty rows. And b.")),
+        },
+    ),
+    "data is outlined": (
+        Body("json", ROWS),
+        {Level.REDUCED: Body("json", {"a": [1, 2, 3], "b": "x" * 90})},
+        {
+            Level.REDUCED: ("supplied", Body("json", {"a": [1, 2, 3], "b": "x" * 90})),
+            Level.ABSTRACT: (
+                "derived",
+                Body("json", {"a": "array of 3 integers", "b": "string of 90 characters"}),
+            ),
+            Level.REFERENCE: ("derived", text("[artifact] structured:p")),
+        },
+    ),
+    "a text in place of data is parsed": (
+        text(json.dumps({"a": [1] * 40})),
+        {},
+        {
+            Level.REDUCED: (
+                "derived",
+                Body("json", {"a": [*[1] * 10, "[… 30 more items]"]}),
+            ),
+            Level.ABSTRACT: ("derived", Body("json", {"a": "array of 40 integers"})),
+            Level.REFERENCE: ("derived", text("[artifact] structured:p")),
+        },
+    ),
+    "a medium has neither": (
+        RECORDING,
+        {},
+        {Level.REFERENCE: ("derived", text("[artifact] structured:p"))},
+    ),
+}
+
+
+@pytest.mark.parametrize(
+    ("full", "supplied", "expected"), SUPPLIED_DATA.values(), ids=SUPPLIED_DATA
+)
+def test_levels_of_data_are_derived_of_the_nearest_supplied_one(
+    full: Body, supplied: Mapping[Level, Body], expected: dict[Level, tuple[str, Body]]
+) -> None:
+    page = make_page("p", full, modality="structured", supplied=supplied)
+    assert {level: (item.origin, item.body) for level, item in page.levels.items()} == expected
 
 
 def test_supplied_levels_are_used_and_the_levels_above_are_derived_from_them() -> None:
@@ -257,50 +323,50 @@ def test_every_page_has_a_reference(page: Page) -> None:
     assert Level.REFERENCE in page.levels
 
 
-MISFITS = {
+MISFITS: dict[str, tuple[Callable[[], Page], Level, Body, str]] = {
     "longer than the content": (
-        make_page("t", text("Hi")),
+        partial(make_page, "t", text("Hi")),
         Level.REDUCED,
         text("Hello"),
         "The REDUCED level of this page may not be longer than the level below it, FULL: at most "
         "2 characters (JSON counted as compact text).",
     ),
     "longer than a derived level": (
-        make_page("t", text(FOX * 100)),
+        partial(make_page, "t", text(FOX * 100)),
         Level.ABSTRACT,
         text(FOX * 99),
         "The ABSTRACT level of this page may not be longer than the level below it, REDUCED: at "
         "most 3999 characters (JSON counted as compact text).",
     ),
     "a medium for words": (
-        make_page("i", text("A sunset"), modality="image"),
+        partial(make_page, "i", text("A sunset"), modality="image"),
         Level.REDUCED,
         SMALL_IMAGE,
         "The REDUCED level of this page may not be longer than the level below it, FULL: at most "
         "8 characters, and no medium.",
     ),
     "a larger medium": (
-        make_page("i", SMALL_IMAGE, modality="image"),
+        partial(make_page, "i", SMALL_IMAGE, modality="image"),
         Level.REDUCED,
         IMAGE,
         "The REDUCED level of this page may not be longer than the level below it, FULL: at most "
         "70 bytes.",
     ),
     "a medium as an abstract": (
-        make_page("i", IMAGE, modality="image"),
+        partial(make_page, "i", IMAGE, modality="image"),
         Level.ABSTRACT,
         SMALL_IMAGE,
         "The ABSTRACT level of this page holds words or, on a structured page, data; only the "
         "REDUCED level of an image page is a medium.",
     ),
     "nothing": (
-        make_page("t", text("Hi")),
+        partial(make_page, "t", text("Hi")),
         Level.ABSTRACT,
         Body("none"),
         "The ABSTRACT level of this page has to hold something; leave it out to have it derived.",
     ),
     "shorter than a supplied level above": (
-        make_page("t", text(FOX * 9), supplied={Level.ABSTRACT: text(FOX)}),
+        partial(make_page, "t", text(FOX * 9), supplied={Level.ABSTRACT: text(FOX)}),
         Level.REDUCED,
         text("Fox."),
         "The ABSTRACT level of this page may not be longer than the level below it, REDUCED: at "
@@ -309,13 +375,17 @@ MISFITS = {
 }
 
 
-@pytest.mark.parametrize(("page", "level", "body", "detail"), MISFITS.values(), ids=MISFITS)
+@pytest.mark.parametrize(("make", "level", "body", "detail"), MISFITS.values(), ids=MISFITS)
 def test_supplied_level_that_does_not_fit_is_refused(
-    page: Page, level: Level, body: Body, detail: str
+    make: Callable[[], Page], level: Level, body: Body, detail: str
 ) -> None:
     with pytest.raises(InvalidPayloadError) as refusal:
-        check_supplied_level(page, level, body)
-    assert refusal.value.detail == detail
+        check_supplied_level(make(), level, body)
+    sentence = detail.removeprefix(f"The {detail.split()[1]} level of this page ").removesuffix(".")
+    assert (refusal.value.detail, refusal.value.faults) == (
+        detail,
+        (Fault("/content", sentence),),
+    )
 
 
 def test_supplied_level_that_fits_no_more_is_refused_when_levels_are_derived() -> None:

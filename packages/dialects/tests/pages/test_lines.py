@@ -13,6 +13,7 @@ from pydantic import ValidationError
 from packages.dialects.tests.pages.page_factory import BASE64, DATA_URI
 from pagefault_dialects.model.page import LONGEST_SECONDS, PageFields
 from pagefault_dialects.pages.line_formats import (
+    escape_bracketed_name,
     escape_line_breaks,
     format_clock,
     format_duration,
@@ -78,6 +79,13 @@ def test_quoted_text_is_a_json_string_on_one_line(text: str) -> None:
     assert len(quote(text).splitlines()) == 1
 
 
+@given(text=st.text(st.characters(categories=["Cc", "Cf", "Cs"]), max_size=20))
+@settings(max_examples=20)
+def test_characters_that_hide_are_json_escapes(text: str) -> None:
+    assert escape_line_breaks(text.translate({0x200C: None, 0x200D: None})).isascii()
+    assert [json.loads(quote(character)) for character in text] == [*text]
+
+
 @given(text=ANY_TEXT, limit=st.integers(3, 100))
 def test_short_quoted_text_fits_and_is_a_json_string(text: str, limit: int) -> None:
     short = quote_short(text, limit)
@@ -117,6 +125,58 @@ def test_quoted_text_that_fits_is_not_cut() -> None:
 )
 def test_base64_is_left_out(text: str, expected: str) -> None:
     assert without_base64(text) == expected
+
+
+# The parts of a run of 60 characters, and whether it is base64.
+RUNS = {
+    "words of one case": ("alpha/beta/gamma/delta/epsilon/zeta/eta/theta/iota/kappa/42", False),
+    "words of one case and capitals": (
+        "ALPHA-BETA-GAMMA-DELTA-EPSILON-ZETA-ETA-THETA-IOTA-42",
+        False,
+    ),
+    "hexadecimal digits with padding": (
+        "0123456789abcdefABCDEF0123456789abcdefABCDEF0123456789==",
+        False,
+    ),
+    "long words with padding": ("AVeryLongNameThatIsMadeOfManyWordsAndThenSomeMoreOfThem=", True),
+    "long words with padding of no whole group": (
+        "AVeryLongNameThatIsMadeOfManyWordsAndThenSomeMoreOfThe=",
+        False,
+    ),
+    "signature of a picture and then words": (
+        "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAIAAACQAndManyLongWords",
+        True,
+    ),
+    "few words": ("ThePathOfTheFirstOfThemAndTheNameOfTheSecondOfThemToo", False),
+    "many words": ("aB3dE5fG7hI9jK1lM3nO5pQ7rS9tU1vW3xY5zA7bC9dE1fG3hI5", True),
+    "path with a short part like base64": (
+        "My-Own/aB3dE5fG7hI9jK1lM3nO5pQ7/TheRestOfThePath/AndMore",
+        False,
+    ),
+    "path with a long part like base64": (
+        "My-Own/aB3dE5fG7hI9jK1lM3nO5pQ7rS9tU1vW3xY5zA7bC9dE1fG3hI5",
+        True,
+    ),
+}
+
+
+def test_run_is_base64_if_it_has_a_signature_padding_or_many_words() -> None:
+    found = {name: without_base64(run) == "[…]" for name, (run, _) in RUNS.items()}
+    assert found == {name: is_base64 for name, (_, is_base64) in RUNS.items()}
+
+
+def test_short_quoted_text_ends_between_characters_and_escapes() -> None:
+    whole = '"a\\"b\\n\\u202ee\u0301👨\u200d👩z"'
+    ends = {3: 1, 4: 2, 5: 2, 6: 4, 7: 5, 8: 5, 9: 7, 14: 7, 15: 13, 16: 13, 17: 15, 19: 15}
+    short = {
+        limit: quote_short('a"b\n\u202ee\u0301👨\u200d👩z', limit) for limit in (*ends, 20, 30)
+    }
+    expected = {limit: f'{whole[:end]}…"' for limit, end in ends.items()}
+    assert short == {**expected, 20: whole, 30: whole}
+
+
+def test_brackets_of_a_name_in_brackets_are_parentheses() -> None:
+    assert escape_bracketed_name("a[1]\n(b).png") == "a(1)\\n(b).png"
 
 
 @given(seed=st.integers(0, 2**32), size=st.integers(150, 2_000), altered=st.booleans())
@@ -185,6 +245,16 @@ def test_longest_duration_is_a_short_text() -> None:
         (-1, None),
         (10**400, None),
         (None, None),
+        (0, 0),
+        (LONGEST_SECONDS, None),
+        (LONGEST_SECONDS - 1, LONGEST_SECONDS - 1),
+        (" 1:02:03.5 ", 3_723.5),
+        ("9999:59:59", 36_000_000 - 1),
+        ("1:2:03", None),
+        ("1:02:03.1234567890", None),
+        ("0" * 26 + "1:02", None),
+        ("\t" + "1:02" + " " * 40, 62),
+        ("1:02:03" + "0" * 40, None),
     ],
 )
 def test_numbers_of_seconds_and_the_text_of_a_clock_are_moments(
