@@ -1,5 +1,7 @@
 """A JSON value has one digest in every spelling, and two values have two digests."""
 
+import base64
+import hashlib
 import json
 import tracemalloc
 from decimal import Decimal
@@ -9,9 +11,15 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from pagefault_dialects.json.numbers import SpelledNumber
 from pagefault_dialects.json.pointers import find_first_difference
 from pagefault_dialects.json.values import JsonValue, parse_json
-from pagefault_dialects.streams.json_digests import json_digest
+from pagefault_dialects.streams.json_digests import (
+    NAMED_CHARS,
+    json_digest,
+    make_name_of_base64,
+    make_name_of_text,
+)
 
 MIB = 1024 * 1024
 TEXTS = st.text(st.characters(exclude_categories=()), max_size=8)
@@ -196,3 +204,107 @@ def test_first_difference_is_a_pointer(
     one: JsonValue, other: JsonValue, pointer: str | None
 ) -> None:
     assert find_first_difference(one, other) == pointer
+
+
+def sha256(data: bytes) -> str:
+    return hashlib.sha256(data).hexdigest()
+
+
+LONG_TEXT = "é" * NAMED_CHARS
+LONG_DATA = bytes(index * 89 % 256 for index in range(60_000))
+LONG_BASE64 = base64.b64encode(LONG_DATA).decode()
+HEAD = "data:image/png;base64,"
+
+
+def base64_name(head: str, spelling: str, data: bytes = LONG_DATA) -> str:
+    identity = f"{len(head)} {head}{spelling} {sha256(data)}"
+    return f"\\u0000base64:{sha256(identity.encode())}"
+
+
+def text_name(text: str) -> str:
+    return f"\\u0000text:{sha256(text.encode('utf-8', 'surrogatepass'))}"
+
+
+# Values with their canonical texts.
+CANONICAL: list[tuple[JsonValue, str]] = [
+    (None, "null"),
+    (True, "true"),
+    (1.0, "1"),
+    ("é\n/", '"é\\n/"'),
+    ("\0a", '"\\u0000\\u0000a"'),
+    ({"b": [1, 2.50, -0.0], "a": {"\0": None}}, '{"a":{"\\u0000\\u0000":null},"b":[1,2.5,0]}'),
+    (
+        [10**16, 1e16, 10**16 + 1, -(10**16), 1e15],
+        "[1e+16,1e+16,10000000000000001,-1e+16,1000000000000000]",
+    ),
+    ([9_999_999_999_999_999, 12345678901234567168], "[9999999999999999,1.2345678901234567e+19]"),
+    (
+        [int("1" * 400), Decimal("7" * 4_400), SpelledNumber("1.10")],
+        f"[{'1' * 400},{'7' * 4_400},1.1]",
+    ),
+    ({"a": "1.0,1e16", "b": ["x.0]", 1.0]}, '{"a":"1.0,1e16","b":["x.0]",1]}'),
+    (["\ud800"], '["\ud800"]'),
+    # Many values, many of them nested.
+    ([*range(2_500)], f"[{','.join(map(str, range(2_500)))}]"),
+    ([1.0] * 100 + ["\0"], "[" + "1," * 100 + '"\\u0000\\u0000"]'),
+    (
+        [[number, {"a": 1.0}] for number in range(100)],
+        json.dumps([[number, {"a": 1}] for number in range(100)], separators=(",", ":")),
+    ),
+    (
+        {f"k{number:03}": [] for number in range(99, -1, -1)},
+        json.dumps({f"k{number:03}": [] for number in range(100)}, separators=(",", ":")),
+    ),
+    # Long strings and keys are replaced by names.
+    (LONG_TEXT, f'"{text_name(LONG_TEXT)}"'),
+    ([LONG_TEXT[1:]], f'["{LONG_TEXT[1:]}"]'),
+    ([LONG_TEXT, 1.0], f'["{text_name(LONG_TEXT)}",1]'),
+    (
+        {LONG_TEXT: 1, "a": LONG_BASE64},
+        f'{{"{text_name(LONG_TEXT)}":1,"a":"{base64_name("", "standard one-line ")}"}}',
+    ),
+    ("\ud800" * NAMED_CHARS, f'"{text_name(chr(0xD800) * NAMED_CHARS)}"'),
+    ([LONG_BASE64], f'["{base64_name("", "standard one-line ")}"]'),
+    (HEAD + LONG_BASE64, f'"{base64_name(HEAD, "standard one-line ")}"'),
+    ("D" + HEAD[1:] + LONG_BASE64, f'"{base64_name("D" + HEAD[1:], "standard one-line ")}"'),
+    ("x" + HEAD + LONG_BASE64, f'"{text_name("x" + HEAD + LONG_BASE64)}"'),
+    (LONG_BASE64[:-1] + "é", f'"{text_name(LONG_BASE64[:-1] + chr(0xE9))}"'),
+    (LONG_BASE64 + "!", f'"{text_name(LONG_BASE64 + "!")}"'),
+]
+
+
+@pytest.mark.parametrize("prefix", [b"", b"before"])
+def test_digest_is_that_of_the_canonical_text(prefix: bytes) -> None:
+    different = []
+    for value, text in CANONICAL:
+        expected = "json:" + sha256(prefix + text.encode("utf-8", "surrogatepass"))
+        sizes = (None, 0, 2 * MIB)
+        found = {json_digest(value, prefix=prefix, body_bytes=size) for size in sizes}
+        if found != {expected}:
+            different.append(text[:100])
+    assert different == []
+
+
+def test_placeholders_have_the_names_that_are_given_for_them() -> None:
+    placeholder, other = "A" * 4_096, "B" * 4_096
+    value = {"a": [placeholder, other, "A"], "A": 1.0, "b": placeholder}
+    names = {placeholder: "\0base64:1", "A": "never"}
+    expected = f'{{"A":1,"a":["\\u0000base64:1","{other}","A"],"b":"\\u0000base64:1"}}'
+    digest = "json:" + sha256(expected.encode())
+    assert {json_digest(value, names=names, body_bytes=size) for size in (None, 99)} == {digest}
+
+
+def test_names_are_digests_of_long_strings() -> None:
+    def written(name: str) -> str:
+        return name.replace("\\u0000", "\0")
+
+    texts = [
+        (LONG_TEXT, written(text_name(LONG_TEXT))),
+        (LONG_TEXT[1:], LONG_TEXT[1:]),
+        ("", ""),
+        (LONG_BASE64 * 11, written(base64_name("", "standard one-line ", LONG_DATA * 11))),
+    ]
+    assert [(text, make_name_of_text(text)) for text, _ in texts] == texts
+    assert make_name_of_base64("\ud800", "a", "b") == (
+        f"\0base64:{sha256(b'1 ' + chr(0xD800).encode('utf-8', 'surrogatepass') + b'a b')}"
+    )
