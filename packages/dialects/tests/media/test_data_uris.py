@@ -256,6 +256,7 @@ FOUND = [
     (f"«{TYPED_PNG}{ZEROS[:20]}\n{'A' * 42}\n{'A' * 42}» a", "image/png", bytes(78), None),
     (f"{TYPED_PNG}{ZEROS[:20]}\n{'A' * 50}\n{'A' * 60}", "", b"", None),
     (f"«{TYPED_PNG}{ESCAPED}»", "image/png", PNG, None),
+    (f"«{TYPED_PNG}\n  {PNG64}» a", "image/png", PNG, None),
     (f"«data:image/png,{quote(PNG[:40])}» a", "image/png", PNG[:40], None),
     ("«data:image/svg+xml;name=a,%20%3Csvg»>", "image/svg+xml", b" <svg", "a"),
     ("data:image/svg+xml,svg", "", b"", None),

@@ -312,7 +312,8 @@ class _WrappedRun:
     def _next_width(self, end: int, separator: str) -> int:
         """Return the width of the line below `end`; 0 if there is none, or if a new file begins."""
         found = _SEPARATORS[separator].match(self._text, end)
-        if not found or has_signature_at(self._text, found.end()):
+        # Behind the head of a data URI, the base64 may begin on the next line.
+        if not found or (end > self._start and has_signature_at(self._text, found.end())):
             return 0
         return self._count_characters(found.end(), self._find_line_end(found.end()))
 
