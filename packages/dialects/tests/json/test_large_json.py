@@ -15,9 +15,12 @@ from pagefault_dialects.json.large_json import (
     Pieces,
     decode_in_pieces,
     find_large_containers,
+    find_longest_string,
+    find_string_end,
 )
 from pagefault_dialects.json.numbers import EXACT_HOOKS
 from pagefault_dialects.json.values import iterate_values, json_text, parse_json
+from pagefault_dialects.text_windows import WINDOW_CHARS
 
 SMALL_PIECES = st.integers(3, 40)
 MANY = 50_000
@@ -110,3 +113,25 @@ def test_containers_of_a_long_text_that_is_not_closed_end_with_it() -> None:
         (3, len(text)),
         (0, len(text)),
     ]
+
+
+def test_longest_string_of_a_text_is_found_with_its_escapes() -> None:
+    long = '"' + '\\"' * WINDOW_CHARS + '"'
+    texts = [
+        ('{"a":"bc","de":1}', '"bc"'),
+        ('["a","b"]', '"a"'),
+        ('["\\\\","\\"]"]', '"\\"]"'),
+        (f'["a",{long},"b"]', long),
+        ('["a","bcd', '"bcd'),
+        ('["a","bc\\', '"bc\\'),
+        ("[1,2]", ""),
+    ]
+    assert [(text, find_longest_string(text)) for text, _ in texts] == texts
+
+
+def test_string_ends_behind_its_quotation_mark() -> None:
+    for size in (WINDOW_CHARS - 2, WINDOW_CHARS - 1, WINDOW_CHARS, 2 * WINDOW_CHARS + 1):
+        text = "[" + '"' + "a" * size + '\\""]'
+        ends = [find_string_end(text, 2), find_string_end(text[:-2], 2), find_string_end(text, 9)]
+        assert ends == [len(text) - 1, len(text) - 2, len(text) - 1]
+    assert find_string_end("a", 1) == 1

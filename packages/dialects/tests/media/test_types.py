@@ -8,6 +8,7 @@ from pagefault_dialects.media.types import (
     STRONG_SIGNATURE_STARTS,
     canonical_mime_type,
     detect_mime_type,
+    is_media_range,
     is_strong_signature,
     is_textual,
     mime_type_for_filename,
@@ -233,3 +234,20 @@ def test_files_of_real_encoders_are_recognised(make: Callable[[], bytes], mime_t
 
 def test_sound_without_pictures_in_mp4_is_audio() -> None:
     assert detect_mime_type(media.m4a()[:512], "audio/mp4") == "audio/mp4"
+
+
+def test_media_ranges_are_types_families_and_everything() -> None:
+    accepted = ["image/png", "image/*", "*/*", "application/vnd.api+json"]
+    refused = [
+        "*",
+        "*/png",
+        "image",
+        "image/",
+        "/*",
+        "Image/*",
+        "image/png;q=1",
+        "i m/*",
+        "",
+        "a/b/*",
+    ]
+    assert [text for text in [*accepted, *refused] if is_media_range(text)] == accepted

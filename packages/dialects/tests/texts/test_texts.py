@@ -16,6 +16,7 @@ from pagefault_dialects.texts.excerpts import (
 )
 from pagefault_dialects.texts.line_blocks import (
     LONGEST_WHOLE_LINE_CHARS,
+    LineBlock,
     LineBlockSplitter,
     LineIndex,
     LineIndexer,
@@ -210,3 +211,30 @@ def test_index_knows_whether_every_line_is_near_a_place(
     data = "".join(f"{line}\n" for line in lines).encode(encoding)
     chunks = [data[start : start + 2**20] for start in range(0, len(data), 2**20)]
     assert index(chunks).is_dense is expected
+
+
+def test_blocks_are_whole_lines_or_parts_of_a_long_one() -> None:
+    long = "x" * (LONGEST_WHOLE_LINE_CHARS + 1)
+    splitter = LineBlockSplitter(first_line=5)
+    fed = [splitter.feed(text) for text in ("a\r\nb", "", "\nc\n", long[:-1], "x", "y\r", "\nd")]
+    assert fed == [
+        *([LineBlock(5, "a\r")], [], [LineBlock(6, "b\nc")], []),
+        [LineBlock(8, long, is_part=True, ends_line=False)],
+        [LineBlock(8, "y", is_part=True, ends_line=False)],
+        [LineBlock(8, "", is_part=True)],
+    ]
+    assert (splitter.finish(), LineBlockSplitter().finish()) == ([LineBlock(9, "d")], [])
+    unfinished = LineBlockSplitter()
+    unfinished.feed(f"a\n{long}z\r")
+    assert unfinished.finish() == [LineBlock(2, "", is_part=True)]
+
+
+def test_lines_of_a_block_have_no_line_ends() -> None:
+    block = LineBlock(1, "a\r\nb\n\nc\r")
+    assert block.split_lines() == ["a", "b", "", "c"]
+    assert LineBlock(1, "a\n").split_lines() == ["a", ""]
+    assert [block.split_ends(count) for count in (1, 3, 9)] == [
+        (["a"], ["c"]),
+        (["a", "b", ""], ["b", "", "c"]),
+        (["a", "b", "", "c"], ["a", "b", "", "c"]),
+    ]
