@@ -148,8 +148,10 @@ class _FrontierMove:
         self, history: EvictableTurns, frontier: Frontier, excess: Load, meter: LoadMeter
     ) -> None:
         self._history, self._meter = history, meter
-        # The load that still has to be saved.
+        # The load that still has to be saved. Lines can have more tokens than the media that they
+        # replace, but this is not made up for if no tokens have to be saved.
         self._missing = excess
+        self._needs_tokens = excess.tokens > 0
         self._frontier = chain_levels(frontier)
         self._positions = {
             name: position for name, position in self._frontier if isinstance(position, int)
@@ -196,7 +198,7 @@ class _FrontierMove:
         the level together with the next one that saves something.
         """
         before = self.frontier
-        pending = Load()
+        pending, pending_indexes = Load(), set[int]()
         for group in groups:
             if self._is_enough(level):
                 return
@@ -208,11 +210,15 @@ class _FrontierMove:
             for index in indexes:
                 levels = self._history.levels_at(index, before)
                 pending += self._measure_saving(index, levels, level)
+            pending_indexes.update(indexes)
             if indexes and (pending.tokens > 0 or pending.media > 0):
                 fields = {self._find_field(index, level) for index in indexes}
                 self._positions |= dict.fromkeys(fields, group.position)
                 self._missing -= pending
-                pending = Load()
+                pending, pending_indexes = Load(), set()
+        if level == "folded":
+            # The last passages would save nothing, and are not folded.
+            self._folded -= pending_indexes
 
     def _queue_reduced_steps(self, steps: Sequence[_Group]) -> None:
         """Put the steps that an earlier move has reduced into the queues."""
@@ -341,8 +347,9 @@ class _FrontierMove:
     def _is_enough(self, level: LevelName) -> bool:
         """Return whether a level does not have to be applied to further passages."""
         missing = self._missing
+        exceeds_tokens = self._needs_tokens and missing.tokens > 0
         exceeds_media = missing.media > 0 or missing.base64_chars > 0
-        return missing.tokens <= 0 and not (exceeds_media and level == "media")
+        return not exceeds_tokens and not (exceeds_media and level == "media")
 
     def _find_implied_levels(self, index: int, level: LevelName) -> Sequence[LevelName]:
         """Return the weaker levels that a level implies at a passage, and the level itself."""

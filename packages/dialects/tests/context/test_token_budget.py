@@ -1,0 +1,155 @@
+"""Frontiers that a rendering needs to fit its limits, and the error if it never fits."""
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+import pytest
+
+from packages.dialects.tests.targets.composed import medium, profile, rule
+from pagefault_dialects.context.eviction import EvictableTurns, prepare_eviction
+from pagefault_dialects.context.token_budget import next_frontier
+from pagefault_dialects.errors import Fault, InvalidPayloadError
+from pagefault_dialects.model.conversation import (
+    ComposedTurn,
+    Item,
+    Medium,
+    TextItem,
+    Turn,
+    TurnCall,
+    TurnRole,
+)
+from pagefault_dialects.model.frontier import NOTHING_EVICTED, Frontier
+from pagefault_dialects.model.render_options import RenderOptions
+from pagefault_dialects.targets.fitting import LoadedMedia
+from pagefault_dialects.targets.ladder import Ladder, ResolvedTurns
+from pagefault_dialects.targets.tokens import TokenRule
+
+# A text has a token for each of these words, and a medium has a hundred tokens.
+WORD = " word"
+TARGET = replace(
+    profile(image=rule("image/*")), tokens=TokenRule(lambda *_: 100), has_separate_system=True
+)
+PICTURE = medium()
+STORED = RenderOptions(frontier="main")
+
+
+def said(seq: int, words: int, role: TurnRole = "user") -> ComposedTurn:
+    return Turn(role, (TextItem("/0", WORD * words),), f"/m/{seq}", seq)
+
+
+def step(seq: int, words: int, *media: Medium) -> list[ComposedTurn]:
+    calls = (TurnCall(f"c{seq}", "look", {}),)
+    result: tuple[Item, ...] = (TextItem("/0", WORD * words), *media)
+    return [
+        Turn("assistant", (), f"/m/{seq}", seq, calls=calls),
+        Turn("tool", result, f"/m/{seq + 1}", seq + 1, call_id=f"c{seq}", tool_name="look"),
+    ]
+
+
+def steps(words: int, *media: Medium) -> list[ComposedTurn]:
+    """Return a message, four steps, a message, and a step in progress."""
+    old = [turn for seq in (2, 4, 6, 8) for turn in step(seq, words, *media)]
+    return [said(1, 9), *old, said(11, 9), *step(20, 9)]
+
+
+def resolve(history: EvictableTurns, frontier: Frontier, max_base64: int) -> ResolvedTurns:
+    ladder = Ladder(TARGET, history.options, max_base64=max_base64, sign=None)
+    return ladder.resolve(history.turns_at(frontier), LoadedMedia())
+
+
+def list_frontiers(
+    turns: Sequence[ComposedTurn], options: RenderOptions, max_base64: int = 1_000_000
+) -> list[dict[str, object]]:
+    """Return the changes of the frontier until the turns fit."""
+    history = prepare_eviction(turns, TARGET, options)
+    changes: list[dict[str, object]] = []
+    last = NOTHING_EVICTED
+    while True:
+        frontier = next_frontier(history, last, resolve(history, last, max_base64))
+        if frontier == last:
+            return changes
+        changes.append({name: at for name, at in frontier if at != getattr(last, name)})
+        last = frontier
+
+
+def test_tokens_over_the_limit_are_evicted_with_room_if_the_frontier_is_stored() -> None:
+    # The steps have 885 tokens, and a preview saves 111 of them.
+    cases = [
+        RenderOptions(),
+        STORED,
+        RenderOptions(max_tokens=885),
+        RenderOptions(max_tokens=884, evict_batch=400),
+        replace(STORED, max_tokens=884),
+        replace(STORED, max_tokens=884, evict_batch=0),
+        replace(STORED, max_tokens=884, evict_batch=110),
+        replace(STORED, max_tokens=884, evict_batch=111),
+    ]
+    assert [list_frontiers(steps(200), options) for options in cases] == [
+        *([], [], []),
+        [{"tool_media": 2, "tool_texts": 2}],
+        [{"tool_media": 4, "tool_texts": 4}],
+        [{"tool_media": 2, "tool_texts": 2}],
+        [{"tool_media": 2, "tool_texts": 2}],
+        [{"tool_media": 4, "tool_texts": 4}],
+    ]
+
+
+def test_media_over_a_limit_are_evicted_with_a_quarter_of_the_others() -> None:
+    # The media have 4,000 characters of base64 each, and their lines more tokens than those that
+    # replace media over a limit.
+    pictures = steps(9, PICTURE, PICTURE)
+
+    def reach(options: RenderOptions, max_base64: int = 1_000_000) -> list[dict[str, object]]:
+        return list_frontiers(pictures, options, max_base64)
+
+    counted = [reach(replace(STORED, max_images=most)) for most in (8, 7, 4, 1, 0)]
+    moves = [[], [{"tool_media": 2}], [{"tool_media": 6}], [{"tool_media": 8}], []]
+    assert counted == moves
+    assert [reach(STORED, most) for most in (32_000, 31_999, 16_000, 4_000, 0)] == moves
+    assert reach(RenderOptions(max_images=2), 4_000) == []
+
+
+def test_protected_turns_are_shortened_first_if_they_alone_exceed_the_limit() -> None:
+    turns = [said(1, 500), *step(2, 200), *step(4, 200), said(11, 9), *step(20, 300)]
+    budgets = (1_000, 900, 800, 600, 400)
+    assert [list_frontiers(turns, RenderOptions(max_tokens=most)) for most in budgets] == [
+        [{"tool_media": 4, "tool_texts": 4, "tool_results": 2}],
+        [{"tool_media": 4, "tool_texts": 4, "tool_results": 4}],
+        [{"floor": 20}],
+        [{"floor": 20}, {"tool_media": 2, "tool_texts": 2, "tool_results": 2}],
+        [{"floor": 20}],
+    ]
+
+
+def test_budget_that_is_too_small_is_refused_with_one_that_is_sufficient() -> None:
+    turns = [said(1, 40, "system"), *steps(200)]
+
+    def refuse(max_tokens: int) -> tuple[str, str, tuple[Fault, ...]]:
+        with pytest.raises(InvalidPayloadError) as refused:
+            list_frontiers(turns, RenderOptions(max_tokens=max_tokens))
+        return refused.value.problem_code, refused.value.detail, refused.value.faults
+
+    parts = (
+        "the system message 44, the first user message 13, the newest user message 13, "
+        "the newest step 19"
+    )
+    assert [refuse(most) for most in (99, 90, 1)] == [
+        (
+            "budget-too-small",
+            f"`maxTokens` is {most}, and what is never left out takes about 100 tokens even at its "
+            f"shortest: {parts}. Raise the limit, shorten the system message, or unpin pages.",
+            (Fault("/maxTokens", f"must be {least} or more for this history"),),
+        )
+        for most, least in ((99, 165), (90, 174), (1, 263))
+    ]
+    reached = {"tool_media": 8, "tool_texts": 8, "tool_results": 8, "arguments": 8, "folded": 6}
+    assert list_frontiers(turns, RenderOptions(max_tokens=165)) == [reached]
+
+
+def test_sufficient_budget_is_twice_a_long_system_message() -> None:
+    # Half of the budget is left for the other turns, which are shortened to their shares of it.
+    long = [said(1, 400, "system"), said(2, 500), said(5, 500), *step(6, 900), *step(20, 900)]
+    with pytest.raises(InvalidPayloadError) as refused:
+        list_frontiers(long, RenderOptions(max_tokens=420))
+    assert refused.value.faults == (Fault("/maxTokens", "must be 872 or more for this history"),)
+    assert list_frontiers(long, RenderOptions(max_tokens=872)) == [{"floor": 20}]
