@@ -96,16 +96,19 @@ def test_tokens_over_the_limit_are_evicted_with_room_if_the_frontier_is_stored()
 
 def test_media_over_a_limit_are_evicted_with_a_quarter_of_the_others() -> None:
     # The media have 4,000 characters of base64 each, and their lines more tokens than those that
-    # replace media over a limit.
-    pictures = steps(9, PICTURE, PICTURE)
+    # replace media over a limit. No texts are evicted for these tokens.
+    pictures = steps(9, PICTURE, replace(PICTURE, pointer="/parts/1"))
 
     def reach(options: RenderOptions, max_base64: int = 1_000_000) -> list[dict[str, object]]:
         return list_frontiers(pictures, options, max_base64)
 
-    counted = [reach(replace(STORED, max_images=most)) for most in (8, 7, 4, 1, 0)]
-    moves = [[], [{"tool_media": 2}], [{"tool_media": 6}], [{"tool_media": 8}], []]
-    assert counted == moves
-    assert [reach(STORED, most) for most in (32_000, 31_999, 16_000, 4_000, 0)] == moves
+    def media(*positions: int) -> list[list[dict[str, int]]]:
+        return [[{"tool_media": at}] if at else [] for at in positions]
+
+    images = [replace(STORED, max_images=most) for most in (8, 7, 4, 2, 0)]
+    assert [reach(options) for options in images] == media(0, 4, 6, 8, 0)
+    chars = (32_000, 31_999, 28_000, 16_000, 4_000, 0)
+    assert [reach(STORED, most) for most in chars] == media(0, 4, 4, 6, 8, 0)
     assert reach(RenderOptions(max_images=2), 4_000) == []
 
 

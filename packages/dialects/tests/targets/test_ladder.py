@@ -20,17 +20,27 @@ from packages.dialects.tests.targets.composed import (
     smaller,
     turn,
 )
+from pagefault_dialects.json.values import JsonObject, JsonValue
+from pagefault_dialects.media.raw_audio import plan_wav_file
 from pagefault_dialects.model.conversation import (
     Address,
     AlternativeText,
+    BlockLabel,
     ComposedTurn,
+    DataItem,
     InlineBytes,
+    Item,
+    MediaItem,
     Medium,
+    NativeMessage,
     Omission,
+    ProviderBlock,
     ResolvedItem,
     ResolvedTurn,
+    SyntheticNote,
     TextItem,
     Turn,
+    TurnCall,
 )
 from pagefault_dialects.model.loss import LossEntry
 from pagefault_dialects.model.render_options import MediaDelivery, RenderOptions
@@ -369,3 +379,179 @@ def test_left_out_media_are_in_the_loss_in_reading_order() -> None:
             restore="GET /r",
         ),
     )
+
+
+WAVS = profile(audio=rule("audio/wav", addresses=("https",)))
+PCM = medium("audio/pcm;rate=24000", "a.pcm", 4)
+
+
+def resolve_one(
+    item: Item, target: Profile = ANYTHING, loaded: LoadedMedia | None = None, **more: object
+) -> tuple[tuple[ResolvedItem, ...], list[tuple[str, str, str]]]:
+    """Return the items of a turn with one item, and the steps, codes and results of its loss."""
+    ladder = Ladder(target, RenderOptions(**more), max_base64=9_000, sign=None)  # type: ignore[arg-type]
+    outcome = ladder.resolve([turn(item)], loaded or LoadedMedia())
+    [resolved] = outcome.turns
+    assert outcome.loss_counts == (len(outcome.loss),)
+    return resolved.items, [(entry.from_, entry.code, entry.to) for entry in outcome.loss]
+
+
+def test_samples_without_a_header_are_attached_as_a_wav_file() -> None:
+    wav = made(48, mime_type="audio/wav")
+    inline = replace(PCM, source=InlineBytes(b"\x01\x00\x02\x00"))
+    plan = plan_wav_file(PCM.mime_type, 4)
+    assert plan is not None
+    stored = replace(smaller(PCM, wav), kind="audio")
+    data = InlineBytes(plan.write(b"\x01\x00\x02\x00"))
+    attached = replace(original(inline), source=data, mime_type="audio/wav", size_bytes=48)
+    assert resolve_one(PCM, WAVS, LoadedMedia(wavs={0: wav})) == ((stored,), [])
+    assert resolve_one(inline, WAVS) == ((attached,), [])
+    # The derived file could not be loaded.
+    assert resolve_one(PCM, WAVS) == (
+        (line("[Audio: a.pcm (4 B)]"),),
+        [("original", "type-not-taken", "placeholder")],
+    )
+
+
+def test_long_text_file_names_the_call_that_reads_it() -> None:
+    loaded = LoadedMedia(texts={0: FileText("a", tail="z", left_out="900 characters")})
+    gap = f'[… 900 characters left out; read_text("@blob:{ID}") shows all of it …]'
+    assert resolve_one(medium("text/csv", "a.csv"), PNGS, loaded) == (
+        (line(f"[File: a.csv (3.0 kB), text below]\na\n{gap}\nz"),),
+        [("original", "type-not-taken", "text"), ("text", "text-too-long", "preview")],
+    )
+
+
+def test_refusal_to_decode_is_part_of_the_reason() -> None:
+    loaded = LoadedMedia(decode_refusals={0: "It is too large to decode."})
+    ladder = Ladder(PNGS, INLINE, max_base64=9_000, sign=None)
+    [entry] = ladder.resolve([turn(medium("image/gif"))], loaded).loss
+    assert entry.reason == "t takes no image/gif. It is too large to decode."
+
+
+def test_detail_of_an_image_is_that_of_the_request_before_its_own() -> None:
+    image = medium(detail="original")
+    exact = replace(ANYTHING, has_original_detail=True)
+    assert [
+        attached.detail
+        for target, detail in ((ANYTHING, None), (exact, None), (exact, "low"))
+        for attached in resolve_one(image, target, detail=detail)[0]
+        if isinstance(attached, MediaItem)
+    ] == ["high", "original", "low"]
+
+
+def test_text_has_a_line_with_its_name_and_url_unless_the_target_has_resources() -> None:
+    named = TextItem("/parts/0", "x", label=BlockLabel("a.txt"))
+    linked = TextItem("/parts/0", "x", label=BlockLabel("a.txt", URL))
+    known = TextItem("/parts/0", f"a.txt {URL}", label=BlockLabel("a.txt", URL))
+    resources = replace(ANYTHING, has_resources=True)
+    assert [
+        resolve_one(item, target)[0] for target in (ANYTHING, resources) for item in (named, linked)
+    ] == [
+        (line("[a.txt]"), named),
+        (line(f"[a.txt, {URL}]"), linked),
+        (line("[a.txt]"), named),
+        (linked,),
+    ]
+    assert resolve_one(known) == ((known,), [])
+    data = DataItem("/parts/0", [1])
+    assert resolve_one(data) == ((data,), [])
+
+
+def test_block_of_a_provider_is_words_or_nothing_for_other_providers() -> None:
+    accepting = replace(ANYTHING, dialect="d", accepts_block=lambda form, _: form != {"n": 0})
+    forms = {"d": {"n": 1}, "e": {"n": 2}}
+    block = ProviderBlock("/parts/0", forms, "search", "no-place", "", words="A search.")
+    thought = replace(block, what="thought", code="reasoning", model="one")
+    mark = replace(block, code="cache-mark")
+    sent = replace(block, forms={"d": {"n": 1}})
+    words = line("A search.")
+    assert [
+        resolve_one(block, accepting),
+        resolve_one(block),
+        resolve_one(replace(block, words="")),
+        resolve_one(replace(block, forms={"d": {"n": 0}}), accepting),
+        resolve_one(mark),
+        resolve_one(thought, accepting, model="one")[1],
+        resolve_one(thought, accepting, model="two"),
+        resolve_one(block, accepting, model="two"),
+    ] == [
+        ((sent,), []),
+        ((words,), [("search", "no-place", "text")]),
+        ((), [("search", "no-place", "nothing")]),
+        ((words,), [("search", "no-place", "text")]),
+        ((), []),
+        [],
+        ((words,), [("thought", "reasoning", "text")]),
+        ((sent,), []),
+    ]
+
+
+def test_additions_and_omissions_are_in_the_loss_unless_the_target_has_them_elsewhere() -> None:
+    note = SyntheticNote("line", "no-reply", "A reply is required.", 9)
+    thought = Omission("/x", "thought", "reasoning", "", kept_by=frozenset({"d"}), seq=9)
+    structured = Omission("/x", "structuredContent", "stored-apart", "")
+    target = replace(
+        ANYTHING, dialect="d", accepts_structured=lambda value: isinstance(value, list)
+    )
+
+    def restore(item: Item, structured: tuple[JsonValue] | None = None) -> list[str]:
+        whole = replace(turn(item), structured=structured)
+        return [
+            f"{entry.seq} {entry.restore}" for entry in resolve_turns(whole, target=target).loss
+        ]
+
+    assert [
+        restore(note),
+        restore(thought),
+        restore(replace(thought, kept_by=frozenset({"e"}))),
+        restore(structured),
+        restore(structured, ([1],)),
+        restore(structured, ({"n": 1},)),
+    ] == [
+        [f"9 GET {ORIGIN}"],
+        [],
+        [f"9 GET {ORIGIN[:-1]}9"],
+        [f"7 GET {ORIGIN}"],
+        [],
+        [f"7 GET {ORIGIN}"],
+    ]
+
+
+def test_turn_without_anything_to_resolve_is_returned_itself() -> None:
+    plain = turn(TextItem("/t", "x"), DataItem("/u", 1))
+    labelled = turn(TextItem("/t", "x", label=BlockLabel("a")), DataItem("/u", 1))
+    assert [resolve_turns(one).turns[0] is one for one in (plain, labelled)] == [True, False]
+
+
+def test_signatures_of_calls_are_sent_only_to_the_model_that_wrote_them() -> None:
+    call = TurnCall("c", "look", {}, thought_signature="s")
+    calling = replace(turn(medium(), role="assistant"), calls=(call,))
+    native = NativeMessage("d", {}, (calling,), "one")
+    sent = replace(calling, native_messages=(native,))
+    options = [RenderOptions(model=model) for model in (None, "one", "two")]
+    assert [resolve_turns(sent, options=each).turns[0].calls for each in options] == [
+        *((call,), (call,)),
+        (replace(call, thought_signature=None),),
+    ]
+
+
+def test_messages_are_copied_unless_their_media_need_a_step() -> None:
+    target = replace(PNGS, dialect="d", as_request=lambda native, _: native.message)
+    message: JsonObject = {"role": "user", "content": f"@blob:{ID}"}
+
+    def resolve(stored: Medium) -> ResolvedTurns:
+        turns = (turn(stored, role="user"), turn(TextItem("/t", "x"), role="user"))
+        native = NativeMessage("d", message, turns)
+        return resolve_turns(
+            *[replace(each, native_messages=(native,)) for each in turns], target=target
+        )
+
+    copied = resolve(medium())
+    first, second = copied.turns
+    assert first.copied_messages is not None
+    assert (len(first.copied_messages), second.copied_messages) == (1, ())
+    assert (first.items, copied.loss) == ((original(medium()),), ())
+    rewritten = resolve(medium("image/gif"))
+    assert [one.copied_messages for one in rewritten.turns] == [None, None]
+    assert rewritten.loss == (step("placeholder", "type-not-taken", "t takes no image/gif."),)

@@ -145,3 +145,62 @@ def test_image_that_is_large_enough_or_has_no_room_to_grow_stays(size: tuple[int
 def test_recipe_without_a_least_side_has_the_key_that_it_had() -> None:
     assert FITTING.key == "v1;jpeg,png;100;30000"
     assert ENLARGED.key == "v1;png;100;-;32"
+
+
+PCM = medium("audio/pcm;rate=24000", "a.pcm")
+
+
+def test_stored_samples_are_planned_as_wav_files_and_take_their_room() -> None:
+    target = profile(image=rule("image/png"), audio=rule("audio/wav"))
+    inline = replace(PCM, source=InlineBytes(b"x" * 3_000))
+    assert media_plan(PCM, inline, PCM, target=target) == MediaPlan(wavs=frozenset({0, 2}))
+    # The header has 44 bytes, so the file has 4,060 characters of base64.
+    tight = {0: ImageRecipe(("image/png",), 1_024, 1 << 18)}
+    rooms = (8_060, 8_059)
+    assert [media_plan(medium(), PCM, target=target, max_base64=room) for room in rooms] == [
+        MediaPlan(wavs=frozenset({1})),
+        MediaPlan(tight, wavs=frozenset({1})),
+    ]
+
+
+def test_image_in_little_room_is_limited_in_bytes_and_pixels() -> None:
+    def recipe(room: int, **limits: int) -> ImageRecipe:
+        target = profile(image=rule("image/png", **limits))
+        image = medium(size_bytes=30_000_000)
+        return media_plan(image, target=target, max_base64=room).images[0]
+
+    png = ("image/png",)
+    mebibyte_chars = (1 << 20) // 3 * 4 + 4
+    assert [
+        recipe(mebibyte_chars),
+        recipe(mebibyte_chars, max_base64=800_000, max_side=2_000),
+        recipe(mebibyte_chars - 8),
+        recipe(mebibyte_chars - 8, max_side=2_000),
+        recipe(mebibyte_chars - 8, max_side=1_000),
+        recipe(0),
+    ] == [
+        ImageRecipe(png, None, 1 << 20),
+        ImageRecipe(png, 2_000, 600_000),
+        ImageRecipe(png, 1_024, 1 << 19),
+        ImageRecipe(png, 1_024, 1 << 19),
+        ImageRecipe(png, 1_000, 1 << 19),
+        ImageRecipe(png, 1_024, 1 << 18),
+    ]
+
+
+def test_older_images_get_the_room_that_newer_media_leave() -> None:
+    pngs = profile(image=rule("image/png"), audio=rule("*/*"))
+    sound = medium("audio/wav", size_bytes=3_000)
+    tight = ImageRecipe(("image/png",), 1_024, 1 << 18)
+    cases = [
+        ((medium(), medium(), sound), 12_000, set[int]()),
+        ((medium(), medium(), sound), 11_999, {0}),
+        ((medium(), medium(), sound), 7_999, {0, 1}),
+        # A sound that does not fit becomes a line, and leaves the room to older images.
+        ((medium(), sound), 3_999, {0}),
+        ((medium(), medium("audio/wav", size_bytes=9_000)), 4_000, set[int]()),
+        # The smaller image fills what was left.
+        ((medium(size_bytes=9), medium(), medium()), 7_000, {1}),
+    ]
+    plans = [media_plan(*media, target=pngs, max_base64=room) for media, room, _ in cases]
+    assert plans == [MediaPlan(dict.fromkeys(indexes, tight)) for _, _, indexes in cases]

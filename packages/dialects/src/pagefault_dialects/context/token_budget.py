@@ -93,8 +93,8 @@ def _is_floor_too_large(history: EvictableTurns, frontier: Frontier, meter: Load
 def _measure_excess(resolved: ResolvedTurns, load: Load, options: RenderOptions) -> Load:
     """Return the load that has to be evicted for a conversation to fit its limits.
 
-    If a request has too many or too large media, a quarter of the attached media or of their base64
-    is evicted in addition, as room for the next turns.
+    If a request has too many or too large media, more than a quarter of the attached media, or a
+    quarter of their base64, is evicted in addition, as room for the next turns.
     """
     batch = 0 if options.frontier is None else options.evict_batch
     tokens = count_excess_tokens(load.tokens, options.max_tokens, batch)
@@ -103,7 +103,7 @@ def _measure_excess(resolved: ResolvedTurns, load: Load, options: RenderOptions)
         return Load(tokens)
     codes = [entry.code for entry in resolved.loss]
     # The media that exceed a limit are lines or smaller images in `resolved`.
-    media = max(1, load.media // 4) if "too-many-media" in codes else 0
+    media = 1 + load.media // 4 if "too-many-media" in codes else 0
     base64_chars = max(1, load.base64_chars // 4) if "request-too-large" in codes else 0
     return Load(tokens, media, base64_chars)
 
