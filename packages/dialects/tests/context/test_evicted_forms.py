@@ -169,7 +169,8 @@ def cut(words: str, length: int, call: str) -> str:
 
 def test_each_changed_text_follows_one_note() -> None:
     before = shortened()
-    items = [text("x"), text("y"), text("x", "/1", block=BLOCK), before, text("x"), medium()]
+    items: list[Item] = [text("x"), text("y"), text("x", "/1", block=BLOCK), before]
+    items += [text("x"), medium()]
     with_notes = with_shorter_texts(turn(*items), None, cut)
     assert with_notes == turn(
         *(shortened(), text(f"1 {READ}")),
@@ -187,10 +188,8 @@ def test_structured_content_is_removed_if_it_would_be_changed() -> None:
         return turn(text("x"), role=role, structured=(value,))
 
     items = (shortened(), text(f"1 {READ}"))
-    assert [
-        with_shorter_texts(with_value(value, role), None, cut)
-        for value, role in (("x", "tool"), ("y", "tool"), ("x", "assistant"))  # type: ignore[arg-type]
-    ] == [
+    cases: list[tuple[str, TurnRole]] = [("x", "tool"), ("y", "tool"), ("x", "assistant")]
+    assert [with_shorter_texts(with_value(value, role), None, cut) for value, role in cases] == [
         turn(*items),
         turn(*items, structured=("y",)),
         turn(*items, role="assistant", structured=("x",)),
@@ -247,7 +246,7 @@ def test_short_result_is_not_replaced_by_a_line() -> None:
 
 
 def calling(*calls: TurnCall, items: Sequence[Item] = (), **more: object) -> ComposedTurn:
-    return turn(*items, role="assistant", calls=calls, **more)
+    return turn(*items, role="assistant", calls=calls, **more)  # type: ignore[arg-type]
 
 
 def test_signed_turns_keep_their_arguments() -> None:

@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterable
 
 from pagefault_dialects.json.values import JsonObject, JsonValue
 from pagefault_dialects.model.conversation import NativeMessage, TurnRole
-from pagefault_dialects.model.render_options import RenderOptions
+from pagefault_dialects.model.render_options import McpRevision, RenderOptions
 from pagefault_dialects.targets.anthropic import accepts_block as anthropic_accepts_block
 from pagefault_dialects.targets.anthropic import as_request as as_anthropic_request
 from pagefault_dialects.targets.bedrock import accepts_block as bedrock_accepts_block
@@ -486,6 +486,9 @@ CONVERSE_RESULTS: list[JsonObject] = [
     {"toolResult": {"toolUseId": "c", "content": [{"json": {}}], "status": "success"}},
     {"toolResult": {"toolUseId": "c", "content": [{"text": "No."}], "status": "error"}},
 ]
+ODD_CONVERSE_SOURCES: list[JsonObject] = [
+    *({}, {"bytes": 7}, {"s3Location": {}}, {"text": 7}, {"content": "Hi."}),
+]
 ODD_CONVERSE_BLOCKS: list[JsonObject] = [
     {"type": "text", "text": "Hi."},
     {"text": 7},
@@ -494,7 +497,7 @@ ODD_CONVERSE_BLOCKS: list[JsonObject] = [
     *(
         {kind: {"format": "png", "source": source}}
         for kind in ("image", "audio", "video")
-        for source in ({}, {"bytes": 7}, {"s3Location": {}}, {"text": 7}, {"content": "Hi."})
+        for source in ODD_CONVERSE_SOURCES
     ),
     *({kind: {"source": CONVERSE_SOURCES[0]}} for kind in ("image", "audio", "video", "document")),
     {"toolUse": {"toolUseId": "c", "name": "look"}},
@@ -636,13 +639,14 @@ def test_links_and_structured_content_depend_on_the_revision_of_mcp() -> None:
     assert_blocks(
         mcp_accepts_block, "user", accepted=RESOURCES, refused=[*ODD_RESOURCES, TEXT, *MCP_CALLS]
     )
+    revisions: list[McpRevision] = ["2025-03-26", "2025-06-18", "2026-07-28"]
+    values: list[JsonValue] = [{}, [], None]
     assert [
         [mcp_accepts_block(block, "user", revision) for block in RESOURCES]
-        for revision in ("2025-03-26", "2025-06-18")  # type: ignore[misc]
+        for revision in revisions[:2]
     ] == [[True, False], [True, True]]
     assert [
-        [accepts_structured(value, revision=revision) for value in ({}, [], None)]
-        for revision in ("2025-03-26", "2025-06-18", "2026-07-28")  # type: ignore[misc]
+        [accepts_structured(value, revision=revision) for value in values] for revision in revisions
     ] == [[False] * 3, [True, False, False], [True] * 3]
     assert accepts_structured(None)
 

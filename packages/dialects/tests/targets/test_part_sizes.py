@@ -22,11 +22,16 @@ OPTIONS = RenderOptions()
 TARGET = profile(image=rule("image/png", max_count=5), audio=rule("audio/*"))
 
 
+def count(**numbers: int) -> Counter[MediaClass]:
+    """Return the number of media of each class."""
+    return Counter(numbers)  # type: ignore[arg-type]
+
+
 def test_sizes_are_added_in_each_unit() -> None:
-    one = PartSize(10, Counter(image=2), 400, 1, ("a",))
-    other = PartSize(5, Counter(image=1, audio=1), 44, 2, ("b", "a"))
-    assert one + other == PartSize(15, Counter(image=3, audio=1), 444, 3, ("a", "b", "a"))
-    assert PartSize() == PartSize(0, Counter(), 0, 0, ())
+    one = PartSize(10, count(image=2), 400, 1, ("a",))
+    other = PartSize(5, count(image=1, audio=1), 44, 2, ("b", "a"))
+    assert one + other == PartSize(15, count(image=3, audio=1), 444, 3, ("a", "b", "a"))
+    assert PartSize() == PartSize(0, count(), 0, 0, ())
 
 
 def test_part_has_the_texts_and_the_larger_form_of_its_media() -> None:
@@ -37,7 +42,7 @@ def test_part_has_the_texts_and_the_larger_form_of_its_media() -> None:
     larger = turn(replace(original(stored), size_bytes=9_000))  # type: ignore[arg-type]
     by_url = turn(original(stored, "https://b.example"))  # type: ignore[arg-type]
     text_bytes = 2 * 256 + 7 + 3 * 512
-    counts: Counter[MediaClass] = Counter(image=2, audio=1)
+    counts: Counter[MediaClass] = count(image=2, audio=1)
     links = ("https://a.example",)
 
     def measure(*resolved: object, options: RenderOptions = OPTIONS) -> PartSize:
@@ -84,7 +89,7 @@ def test_conversation_has_room_within_every_limit() -> None:
             request_bytes=request_bytes,
         )
         return has_room(
-            PartSize(text_bytes, Counter(image=images), chars), target, options, max_base64
+            PartSize(text_bytes, count(image=images), chars), target, options, max_base64
         )
 
     empty = estimate_text_bytes([])
@@ -105,5 +110,5 @@ def test_conversation_has_room_within_every_limit() -> None:
         fits(text_bytes=900, request_bytes=empty),
         fits(chars=1, text_bytes=900, request_bytes=empty),
     ] == [True, False] * 7
-    assert has_room(PartSize(media=Counter(document=9)), profile(), OPTIONS, 0)
-    assert has_room(PartSize(media=Counter(audio=9), links=(ID,)), TARGET, OPTIONS, 0)
+    assert has_room(PartSize(media=count(document=9)), profile(), OPTIONS, 0)
+    assert has_room(PartSize(media=count(audio=9), links=(ID,)), TARGET, OPTIONS, 0)
