@@ -1,4 +1,5 @@
 import json
+from dataclasses import replace
 
 import pytest
 from hypothesis import given
@@ -17,7 +18,8 @@ from packages.dialects.tests.pages.page_factory import (
 )
 from pagefault_dialects.json.values import JsonValue
 from pagefault_dialects.model.page import Body, Level, Page
-from pagefault_dialects.pages.page_blocks import page_blocks
+from pagefault_dialects.model.resource import Damage
+from pagefault_dialects.pages.page_blocks import PageBlocks, page_blocks
 from pagefault_dialects.pages.typed_content import write_failure_json, write_page_json
 
 NO_WORDS = {"type": "audio", "transcript": None, "timestamps": None, "duration_seconds": None}
@@ -87,9 +89,74 @@ CUT: dict[str, tuple[Page, JsonValue, int]] = {
 
 @pytest.mark.parametrize(("page", "content", "total_chars"), CUT.values(), ids=CUT)
 def test_cut_page_has_the_next_offset(page: Page, content: JsonValue, total_chars: int) -> None:
-    document = json.loads(write_page_json(page, Level.FULL, max_chars=2))
-    assert (document["content"], document["truncated"]) == (content, True)
-    assert (document["total_chars"], document["next_offset"]) == (total_chars, 2)
+    assert json.loads(write_page_json(page, Level.FULL, max_chars=2)) == {
+        "success": True,
+        "page_id": "p",
+        "content": content,
+        "modality": page.fields.modality,
+        "compression": "FULL",
+        "source_tier": "stored",
+        "was_compressed": False,
+        "truncated": True,
+        "total_chars": total_chars,
+        "next_offset": 2,
+    }
+
+
+def test_damaged_image_is_described_beside_the_page() -> None:
+    page = make_page("p", INLINE_IMAGE, modality="image")
+    broken = Damage("damaged-media", "its last lines are missing")
+    damaged = replace(page, damage={Level.FULL: broken})
+    document = {**_read(page, None), "damage": "its last lines are missing"}
+    assert _read(damaged, None) == document
+    repairable = replace(broken, is_repairable=True)
+    assert _read(replace(page, damage={Level.FULL: repairable}), None) == _read(page, None)
+    assert page_blocks(damaged, Level.FULL, image_url=None) == PageBlocks(
+        content=[
+            {
+                "type": "text",
+                "text": "Page p (image, FULL):\n  [no image available: image/png, 1x1]",
+            },
+            {"type": "text", "text": "[image not shown: its last lines are missing]"},
+        ],
+        truncated=False,
+        total_chars=0,
+        next_offset=None,
+        level=Level.FULL,
+    )
+
+
+def test_summary_says_which_level_was_requested_and_how_to_get_more() -> None:
+    page = make_page("p", text("One sentence. " * 600))
+    note = 'This is a compressed summary. Use page_fault("p", target_level=0) for full content.'
+    summary = page.levels[Level.ABSTRACT].body.value
+    document = {
+        "success": True,
+        "page_id": "p",
+        "content": summary,
+        "modality": "text",
+        "compression": "ABSTRACT",
+        "source_tier": "derived",
+        "was_compressed": True,
+        "truncated": False,
+        "note": note,
+    }
+    assert json.loads(write_page_json(page, Level.ABSTRACT)) == document
+    short = make_page("p", text("Hi"), mime_type="text/x-python")
+    assert json.loads(write_page_json(short, Level.ABSTRACT)) == {
+        "success": True,
+        "page_id": "p",
+        "content": "Hi",
+        "modality": "text",
+        "compression": "FULL",
+        "requested_level": "ABSTRACT",
+        "source_tier": "stored",
+        "was_compressed": False,
+        "truncated": False,
+        "language": "python",
+    }
+    data = make_page("p", Body("json", [1]), modality="structured", schema_name="s")
+    assert json.loads(write_page_json(data, Level.FULL))["schema_name"] == "s"
 
 
 def test_last_piece_is_not_truncated() -> None:

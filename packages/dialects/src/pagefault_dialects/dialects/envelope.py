@@ -143,8 +143,6 @@ class Wrapper:
     """The name in `ToolOutput.rest` under which the other members of the object are kept."""
     call_id: MemberPath | None = None
     """The path to the id of the call, if the object has it."""
-    name: MemberPath | None = None
-    """The path to the name of the tool, if the object has it."""
     envelope: Envelope | None = None
     """The envelope of the inner result; `None` for any envelope of any dialect."""
     overrides_dialect: bool = False
@@ -186,16 +184,13 @@ class Wrapper:
         return [self._wrap(dialect, members, item.prefix_paths(key), rest) for item in found]
 
     def _wrap(self, dialect: str, members: Members, output: ToolOutput, rest: Object) -> ToolOutput:
-        """Return an inner result with the call, the tool and the other members of the object."""
+        """Return an inner result with the call and the other members of the object."""
         changed: dict[str, Any] = {"rest": output.rest | {self.label: rest}} if rest else {}
         if self.overrides_dialect:
             changed["dialect"] = dialect
         if self.call_id is not None:
             call_id, path = _find_string(members, self.call_id)
             changed |= {} if call_id is None else {"call_id": call_id, "call_id_path": path}
-        if self.name is not None and output.name is None:
-            name, path = _find_string(members, self.name)
-            changed |= {} if name is None else {"name": name, "name_path": path}
         return replace(output, **changed) if changed else output
 
 

@@ -1,5 +1,6 @@
 """Formats values for one line of text: quoted strings, durations, texts without base64."""
 
+import json
 import re
 from collections.abc import Callable
 
@@ -17,7 +18,6 @@ LEFT_OUT = "[…]"
 # surrogates. The joiners of emoji and of Persian and Indic scripts are not among them.
 _UNSAFE = regex.compile(r"(?V1)[\p{Cc}\p{Cf}\p{Zl}\p{Zp}\p{Cs}--[\u200c\u200d]]+")
 _UNSAFE_QUOTED = regex.compile(r"""(?V1)[\p{Cc}\p{Cf}\p{Zl}\p{Zp}\p{Cs}"\\--[\u200c\u200d]]+""")
-_SHORT_ESCAPES = {"\n": "\\n", "\r": "\\r", "\t": "\\t", '"': '\\"', "\\": "\\\\"}
 
 # Lines of base64 have 48 characters or more. Between them are line breaks or their JSON escapes.
 _MIN_RUN_CHARS = 48
@@ -174,12 +174,11 @@ class _Escapes(dict[int, str]):
     """A cached translation table from code points to JSON escapes."""
 
     def __missing__(self, code: int) -> str:
-        units = chr(code).encode("utf-16-be", "surrogatepass")
-        escape = "".join(f"\\u{units[at : at + 2].hex()}" for at in range(0, len(units), 2))
-        return self.setdefault(code, escape)
+        return self.setdefault(code, json.dumps(chr(code))[1:-1])
 
 
-_ESCAPES = _Escapes({ord(character): escape for character, escape in _SHORT_ESCAPES.items()})
+# JSON has short escapes of the first two, and none of the last.
+_ESCAPES = _Escapes({0x08: "\\u0008", 0x0C: "\\u000c", 0x7F: "\\u007f"})
 
 
 def _escape(run: regex.Match[str]) -> str:
