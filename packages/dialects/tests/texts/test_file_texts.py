@@ -134,14 +134,31 @@ def test_file_that_is_no_text_has_none(data: bytes) -> None:
     assert read_file_text(data, None, MOST) is None
 
 
-def test_partial_character_at_the_beginning_of_the_end_is_left_out() -> None:
-    head = ("a\n" * 40_000).encode()[:HEAD_BYTES]
-    tails = [b"\x80\x80\x80" + b"b\n" * 600, b"\x9f\x98\x80" + "ü\n".encode() * 600]
-    found = [read_file_ends(head, tail, None, "most") for tail in tails]
-    assert [item and item.tail for item in found] == [
-        ("b\n" * 600)[-1_000:],
-        ("ü\n" * 600)[-1_000:],
+def test_end_of_a_file_is_decoded_like_its_beginning() -> None:
+    ascii_head, wide, umlauts = b"a\n" * (HEAD_BYTES // 2), "é".encode("utf-16"), "ü" * 9
+    german, declared = "Größe\n", "text/plain;charset=cp437"
+    rows = [
+        # A partial character at the beginning is left out, and one at the end is damaged.
+        (ascii_head, b"\x9f\x98\x80" + umlauts.encode(), None, "", umlauts),
+        (ascii_head, b"\x80" * 4 + umlauts.encode(), None, "", f"\ufffd{umlauts}"),
+        (ascii_head, umlauts.encode() + b"\xc3", None, "", f"{umlauts}\ufffd"),
+        (ascii_head, b"", None, "", ""),
+        (umlauts.encode(), b"\x80b" + umlauts.encode() + b"\xc3", None, "", f"b{umlauts}\ufffd"),
+        (wide, b"\0" + "bc".encode("utf-16-le"), None, "", "bc"),
+        (wide, "b".encode("utf-16-le") + b"\x3d\xd8", None, "", "b\ufffd"),
+        # The declared charset is used if the beginning is ASCII, or is in that charset.
+        (ascii_head, german.encode("cp437"), declared, "cp437", german),
+        (german.encode("cp437"), german.encode("cp437")[:-1], declared, "cp437", german[:-1]),
+        (
+            "日本".encode("cp932"),
+            b"\x93",
+            "a/b;charset=cp932",
+            "Shift_JIS",
+            "\ufffd",
+        ),
     ]
+    found = [read_file_ends(head, tail, kind, "most") for head, tail, kind, _, _ in rows]
+    assert [item and (item.charset, item.tail) for item in found] == [row[3:] for row in rows]
 
 
 def test_text_with_few_damaged_characters_is_a_text() -> None:
