@@ -291,10 +291,9 @@ class MatchCollector:
         """Return a line; of a long line, the part around its first match."""
         if len(line) <= LONGEST_SHOWN_CHARS:
             return line
-        start = self._find_match_position(line) - _CHARS_BEFORE_MATCH
+        start = find_boundary_before(line, self._find_match_position(line) - _CHARS_BEFORE_MATCH)
         if start <= 0:
             return _cut_line(line)
-        start = find_boundary_before(line, start)
         visible = line[start : start + 2 * LONGEST_SHOWN_CHARS]
         if len(visible) < LONGEST_SHOWN_CHARS:
             return f"…{visible}"
