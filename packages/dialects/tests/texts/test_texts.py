@@ -238,3 +238,10 @@ def test_lines_of_a_block_have_no_line_ends() -> None:
         (["a", "b", ""], ["b", "", "c"]),
         (["a", "b", "", "c"], ["a", "b", "", "c"]),
     ]
+
+
+def test_incomplete_character_at_the_end_is_a_line() -> None:
+    datas = ["a\n".encode("utf-16") + b"b", "a\n".encode("utf-16"), b"a\n\xc3"]
+    assert [index([data]).total_lines for data in datas] == [2, 1, 2]
+    assert index(["a\n".encode("utf-16")]) == LineIndex("utf-16", 1, (0,), (0,))
+    assert index([b"\xef\xbb\xbf"]).total_lines == index([]).total_lines == 0
