@@ -570,3 +570,207 @@ def test_renderings_keep_the_rules(
 @given(data=st.data())
 def test_requests_of_every_dialect_keep_the_rules(target: str, data: st.DataObject) -> None:
     assert _broken(data.draw(home_histories(HOMES[target])), target) == []
+
+
+def _describe(messages: Sequence[Any], target: str, **more: Any) -> list[tuple[object, ...]]:  # noqa: ANN401 - options
+    """Return the rule, the pointer, the id of the call and the found value of each fault."""
+    found = find_sequence_faults(messages, target, **more)
+    return [(item.rule, item.pointer, item.call_id, item.actual) for item in found]
+
+
+def test_faults_name_their_part_their_call_and_what_was_found() -> None:
+    long, short, messages = "x" * 81, f"{'x' * 79}…", "/messages/"
+    assert _describe(
+        [
+            {"role": "assistant", "content": " "},
+            {"role": "system", "content": "a"},
+            *(*_ANTHROPIC.calls(A, A, "a b"), *_ANTHROPIC.answers(A, B, A)),
+            _assistant(
+                {"type": "tool_use", "id": long, "name": "a b", "input": [1]},
+                {"type": "tool_use", "name": long, "input": {}},
+            ),
+            {"role": "user", "content": [{"type": "text", "text": "x"}, *_answer_blocks("q")]},
+            {"role": "user", "content": []},
+        ],
+        "anthropic",
+    ) == [
+        ("no-beginning", f"{messages}0", None, "assistant"),
+        ("empty-content", f"{messages}0/content", None, " "),
+        ("system-among-messages", f"{messages}1", None, None),
+        ("no-answer", f"{messages}2/content/2", "a b", "a b"),
+        ("duplicate-id", f"{messages}2/content/1", A, A),
+        ("bad-id", f"{messages}2/content/2", "a b", "a b"),
+        ("no-call", f"{messages}3/content/1", B, B),
+        ("no-answer", f"{messages}4/content/0", short, short),
+        ("bad-id", f"{messages}4/content/0", short, short),
+        ("bad-name", f"{messages}4/content/0", short, "a b"),
+        ("bad-arguments", f"{messages}4/content/0", short, "[1]"),
+        ("no-id", f"{messages}4/content/1", None, None),
+        ("results-not-first", f"{messages}5/content/1", "q", "q"),
+        ("empty-content", f"{messages}6", None, None),
+    ]
+    assert _describe(
+        [
+            *(*_CHAT.text_messages("user", "q"), *_CHAT.calls(A, B)),
+            *(*_CHAT.answers(B), *_CHAT.text_messages("system", "s"), *_CHAT.answers(A, B)),
+        ],
+        "mistral",
+    ) == [
+        ("no-answer", f"{messages}1/tool_calls/0", A, A),
+        ("late-system", f"{messages}3", None, None),
+        ("no-reply", f"{messages}3", None, "system"),
+        ("late-answer", f"{messages}4", A, A),
+        ("duplicate-answer", f"{messages}5", B, B),
+    ]
+    spaces = _assistant({"type": "text", "text": "a"}, {"type": "text", "text": " b\n"})
+    middle = {"role": "assistant", "content": "a "}
+    assert _describe([_USER, middle, _USER, spaces], "anthropic") == [
+        ("trailing-space", f"{messages}3/content/1", None, None)
+    ]
+    user = _BEDROCK.text_messages("user", "q")
+    assert _describe([*user, *user], "bedrock") == [
+        ("same-side-twice", f"{messages}1", None, "user")
+    ]
+    assert _describe(_history("gemini", "user", "assistant", "call a", "answer a"), "gemini") == [
+        ("late-call", f"{messages}2/parts/0", A, A)
+    ]
+
+
+def _answer_blocks(*call_ids: str) -> list[Json]:
+    [message] = _ANTHROPIC.answers(*call_ids)
+    return list(message["content"])
+
+
+def test_pointers_of_messages_are_those_of_the_caller() -> None:
+    messages = [*_CHAT.text_messages("user", ""), 7, *_CHAT.calls(A)]
+    pointers = ["/input/0", "/input/1", "/output/0"]
+    assert _describe(messages, "openai-chat", pointers=pointers) == [
+        ("empty-content", "/input/0", None, None),
+        ("no-answer", "/output/0/tool_calls/0", A, A),
+    ]
+    assert _broken(messages, "openai-chat") == [
+        ("empty-content", "/messages/0"),
+        ("no-answer", "/messages/2/tool_calls/0"),
+    ]
+
+
+def test_call_without_an_id_is_open_if_any_call_is_open() -> None:
+    messages = _history("ollama", "user", "call a")
+    assert _describe(messages, "ollama", open_calls=["other"]) == []
+    assert _describe(messages, "ollama") == [("no-answer", "/messages/1/tool_calls/0", None, None)]
+
+
+def _gemini_call(**members: Any) -> Json:  # noqa: ANN401 - JSON
+    call = {"name": "f", "args": {}, **members}
+    return {"role": "model", "parts": [{"functionCall": call, "thoughtSignature": "s"}]}
+
+
+def _gemini_answer(**members: Any) -> Json:  # noqa: ANN401 - JSON
+    answer = {"name": "f", "response": {}, **members}
+    return {"role": "user", "parts": [{"functionResponse": answer}]}
+
+
+def test_answer_without_an_id_belongs_to_the_next_call_of_its_tool() -> None:
+    user = {"role": "user", "parts": [{"text": "q"}]}
+    cases = [
+        [_gemini_call(), _gemini_answer()],
+        [_gemini_call(id=A), _gemini_answer()],
+        [_gemini_call(), _gemini_answer(id=A)],
+        [_gemini_call(), _gemini_answer(name="g")],
+        [_gemini_call(id=A), _gemini_answer(id=B)],
+    ]
+    unpaired = ["no-answer", "no-call"]
+    assert [_rules_of([user, *case], "gemini") for case in cases] == [
+        *([], [], []),
+        *(unpaired, unpaired),
+    ]
+
+
+def _chat_function(call_id: str | None, name: object, arguments: object) -> Json:
+    function = {"name": name, "arguments": arguments}
+    return {
+        "role": "assistant",
+        "content": None,
+        "tool_calls": [{"id": call_id, "type": "function", "function": function}],
+    }
+
+
+def test_names_and_arguments_of_calls_are_checked() -> None:
+    def with_call(name: object = "f", arguments: object = "{}") -> list[str]:
+        return _rules_of([_USER, _chat_function(A, name, arguments), *_CHAT.answers(A)], "mistral")
+
+    bad_name, bad_arguments = ["bad-name"], ["bad-arguments"]
+    texts: tuple[object, ...] = ("{}", '{"a":1}', {}, "[]", "1", "{", "", {"a": 1}, None)
+    assert [with_call(arguments=value) for value in texts] == [[]] * 3 + [bad_arguments] * 6
+    names = ("f", "f-_9", "x" * 64, "x" * 65, "a.b", "", None)
+    assert [with_call(name) for name in names] == [[]] * 3 + [bad_name] * 4
+    objects: tuple[object, ...] = ({}, {"a": 1}, [], "{}", None)
+    assert [
+        _rules_of([_USER, _assistant({"type": "tool_use", "id": A, "name": "f", "input": value})])
+        for value in objects
+    ] == [["no-answer"]] * 2 + [["no-answer", *bad_arguments]] * 3
+    assert _describe([_USER, _chat_function(None, "f", "{}")], "openai-chat") == [
+        ("no-answer", "/messages/1/tool_calls/0", None, None),
+        ("no-id", "/messages/1/tool_calls/0", None, None),
+    ]
+
+
+def _rules_of(messages: Sequence[Json], target: str = "anthropic") -> list[str]:
+    return [rule for rule, _ in _broken(messages, target)]
+
+
+def test_limits_of_ids_and_names_are_those_of_the_provider() -> None:
+    longest = {
+        "openai-chat": (40, 64), "openai-responses": (64, 64), "anthropic": (64, 128),
+        "bedrock": (64, 64), "gemini": (512, 64), "openai-compat": (512, 64),
+        "langchain": (512, 512), "vercel": (512, 512), "mcp": (512, 512),
+    }  # fmt: skip
+    rules = {target: SEQUENCE_RULES[target] for target in longest}
+    assert {
+        target: tuple(
+            max(length for length in (40, 64, 128, 512) if pattern.fullmatch("x" * length))
+            for pattern in (rule.call_id, rule.tool_name)
+            if not pattern.fullmatch("x" * 513)
+        )
+        for target, rule in rules.items()
+    } == longest
+
+
+def test_answers_of_failed_calls_are_text_where_the_provider_requires_it() -> None:
+    image, text = {"type": "image", "source": {}}, {"type": "text", "text": "x"}
+
+    def answer(*blocks: Json, is_error: bool) -> list[tuple[object, ...]]:
+        result = {"type": "tool_result", "tool_use_id": A, "content": [*blocks]}
+        content = [{**result, "is_error": is_error}]
+        messages = [_USER, *_ANTHROPIC.calls(A), {"role": "user", "content": content}]
+        return _describe(messages, "anthropic")
+
+    pointer = "/messages/2/content/0"
+    assert [
+        answer(image, text, is_error=True),
+        answer(image, text, is_error=False),
+        answer(is_error=True),
+        answer(text, is_error=True),
+    ] == [
+        [("media-in-error", pointer, A, "other, text")],
+        [],
+        [("empty-content", pointer, A, "")],
+        [],
+    ]
+
+
+def test_blank_text_is_allowed_beside_a_signature() -> None:
+    def parts(*parts: Json) -> list[tuple[str, str]]:
+        return _broken([{"role": "user", "parts": [*parts]}], "gemini")
+
+    assert [
+        parts({"text": "", "thoughtSignature": "s"}),
+        parts({"text": ""}),
+        parts({"text": "a"}, {"text": " "}),
+        parts(),
+    ] == [
+        [],
+        [("empty-content", "/messages/0/parts/0")],
+        [("empty-content", "/messages/0/parts/1")],
+        [("empty-content", "/messages/0")],
+    ]
