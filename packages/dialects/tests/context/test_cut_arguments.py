@@ -8,9 +8,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pagefault_dialects.context.cut_arguments import cut_arguments
+from pagefault_dialects.context.cut_arguments import cut_arguments, is_cut_text, mark_arguments
 from pagefault_dialects.context.cut_marks import (
+    LONGEST_HANDLE,
     ArgumentHandle,
+    cut_arguments_refusal,
+    find_blocking_mark,
     find_cut_mark,
     parse_argument_handle,
 )
@@ -169,3 +172,78 @@ def test_handle_of_an_argument_is_parsed_with_surrounding_text(
     text: str, named: ArgumentHandle | None
 ) -> None:
     assert parse_argument_handle(text) == named
+
+
+def test_string_is_cut_only_if_that_makes_it_shorter() -> None:
+    mark = marked(10, f"{HANDLE}/a")
+    longest = "x" * (200 + len(mark))
+    assert cut_arguments({"a": longest}, HANDLE) == {"a": longest}
+    longer = {"a": f"{longest}x"}
+    assert cut_arguments(longer, HANDLE) == {
+        "a": "x" * 200 + marked(len(mark) + 1, f"{HANDLE}/a"),
+    }
+    assert longer == {"a": f"{longest}x"}
+    # A grapheme is not divided.
+    letters = "x" * 199 + "e\u0301" + "y" * 300
+    assert cut_arguments({"a": letters}, HANDLE) == {
+        "a": "x" * 199 + marked(302, f"{HANDLE}/a"),
+    }
+
+
+def test_marks_of_calls_outside_of_a_session_name_no_handle() -> None:
+    cut = cut_arguments({"a": ["x" * 500]}, None)
+    assert cut == {"a": ["x" * 200 + "[... 300 characters left out ...]"]}
+    assert cut_arguments(cut, None) is cut
+    assert cut_arguments(cut, HANDLE) is cut
+    assert mark_arguments({"a": "x" * 500}, None) == {"a": "[... 508 characters left out ...]"}
+
+
+def test_arguments_are_replaced_by_a_mark_if_that_makes_them_shorter() -> None:
+    many = {f"key{number}": "x" * 90 for number in range(9)}
+    length = len(json.dumps(many, separators=(",", ":")))
+    assert mark_arguments(many, HANDLE) == {"key0": marked(length, HANDLE)}
+    assert mark_arguments({"k" * 300: "x" * 300}, HANDLE) == {"k" * 200: marked(607, HANDLE)}
+    mark_chars = len(marked(300, HANDLE))
+    short = {"a": "x" * (200 + mark_chars - len('{"a":""}'))}
+    assert mark_arguments(short, HANDLE) is short
+    assert mark_arguments({"a": f"{short['a']}x"}, HANDLE) == {
+        "a": marked(201 + mark_chars, HANDLE)
+    }
+
+
+def test_text_is_cut_only_if_it_ends_with_a_mark_behind_a_short_beginning() -> None:
+    mark = marked(300, HANDLE)
+    texts = [
+        *(mark, f"{'x' * 200}{mark}"),
+        *(f"{'x' * 201}{mark}", f"{mark}x", "x" * 100, f"{'x' * 200}{mark}{'y' * 900}"),
+    ]
+    assert [is_cut_text(text) for text in texts] == [True] * 2 + [False] * 4
+
+
+def test_handle_that_would_be_too_long_is_that_of_the_container() -> None:
+    head = f"{HANDLE}/"
+    key = "k" * (LONGEST_HANDLE - len(head))
+    # Two characters of a key can take six in a handle.
+    escaped = "ü" * ((LONGEST_HANDLE - len(head)) // 6 + 1)
+    cut = cut_arguments(
+        {key: "x" * 900, f"{key}k": "x" * 900, escaped: "x" * 900, "a b": "x" * 900}, HANDLE
+    )
+    assert [text[200:] for text in cut.values() if isinstance(text, str)] == [
+        marked(700, f"{head}{key}"),
+        marked(700, HANDLE),
+        marked(700, HANDLE),
+        marked(700, f"{head}a%20b"),
+    ]
+
+
+def test_call_with_a_mark_is_refused_unless_it_reads_the_text() -> None:
+    arguments = {"a": f"x{marked(300, HANDLE)}"}
+    names = ("write", "read_text", "mcp__pagefault__read_text", "read_text_2")
+    assert [find_blocking_mark(name, arguments) for name in names] == [
+        *(HANDLE, None, None, HANDLE),
+    ]
+    assert cut_arguments_refusal(HANDLE) == (
+        "The call was not run: a text in its arguments is only the beginning of one, copied from "
+        'where "[... characters left out ...]" stands. Call read_text with ref '
+        f'"{HANDLE}" first, then make this call again with the whole text.'
+    )
