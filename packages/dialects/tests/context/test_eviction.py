@@ -6,9 +6,20 @@ from dataclasses import replace
 import pytest
 
 from packages.dialects.tests.targets.composed import ID, medium
-from pagefault_dialects.context.eviction import EvictableTurns, prepare_eviction
+from pagefault_dialects.context.eviction import (
+    EvictableTurns,
+    LateStep,
+    Levels,
+    RenderedPassage,
+    chain_levels,
+    find_faulted_pages,
+    prepare_eviction,
+)
+from pagefault_dialects.context.floor_turns import FloorTurns
 from pagefault_dialects.context.frontier_moves import advance_frontier
 from pagefault_dialects.context.load_meter import Load, LoadMeter
+from pagefault_dialects.context.prefix_index import PrefixSummary, UnansweredStep
+from pagefault_dialects.context.steps import FoldSummary
 from pagefault_dialects.context.token_budget import count_excess_tokens
 from pagefault_dialects.json.values import JsonValue
 from pagefault_dialects.messages.entry_reading import join_turns
@@ -397,3 +408,231 @@ def test_batch_brings_a_load_below_its_limit() -> None:
         count_excess_tokens(101, 100, 40),
         count_excess_tokens(101, 100, 400),
     ] == [0, 0, 26, 1, 41, 101]
+
+
+def spoken(seq: int, words: str = "Hi.", role: TurnRole = "user") -> ComposedTurn:
+    return Turn(role, (text(words),), f"/api/messages/{seq}", seq)
+
+
+def prepared(history: EvictableTurns) -> dict[str, object]:
+    """Return the indexes of turns and of passages that the preparation found."""
+    return {
+        "floor": history.floor,
+        "in_progress": sorted(history.in_progress),
+        "late": dict(history.late),
+        "pinned_steps": sorted(history.pinned_steps),
+        "old_steps": history.old_steps,
+        "old_messages": history.old_messages,
+        "old_media": history.old_media,
+    }
+
+
+def test_turns_are_old_protected_or_in_progress() -> None:
+    turns = [
+        *(spoken(1, role="system"), spoken(2), spoken(3, role="assistant")),
+        *(calling(4, "page_fault", page_id="p"), result(5, text("a"), name="page_fault")),
+        *(spoken(6, role="system"), calling(7), result(8, text("b"))),
+        *(calling(9, "page_fault", page_id="p"), result(10, text("c"), name="page_fault")),
+        *(spoken(11), calling(12), calling(13), result(14), spoken(15, role="assistant")),
+    ]
+    assert prepared(history_from(turns, {"p"})) == {
+        "floor": FloorTurns([0], [1, 10, 14], [9], [11, 12, 13]),
+        "in_progress": [8, 9],
+        "late": {},
+        "pinned_steps": [6],
+        "old_steps": [3, 5, 6],
+        "old_messages": [2, 4],
+        "old_media": [1, 2],
+    }
+
+
+def test_step_in_progress_with_a_pinned_page_is_not_pinned_besides() -> None:
+    turns = [spoken(1), calling(2, "page_fault", page_id="p"), result(3, name="page_fault")]
+    assert prepared(history_from(turns, {"p"})) == {
+        "floor": FloorTurns([], [0], [], [1, 2]),
+        "in_progress": [1],
+        "late": {},
+        "pinned_steps": [],
+        "old_steps": [],
+        "old_messages": [],
+        "old_media": [],
+    }
+
+
+def test_conversation_may_have_no_message_of_the_user_or_no_turn() -> None:
+    turns = [spoken(1, role="assistant"), calling(2), result(3), spoken(4, role="assistant")]
+    turns = [*turns, spoken(5, role="assistant")]
+    assert prepared(history_from(turns)) == {
+        "floor": FloorTurns([], [0, 4], [], [1, 2]),
+        "in_progress": [1],
+        "late": {},
+        "pinned_steps": [],
+        "old_steps": [],
+        "old_messages": [2],
+        "old_media": [0, 2, 3],
+    }
+    assert prepared(history_from([])) == {
+        "floor": FloorTurns([], [], [], []),
+        "in_progress": [],
+        "late": {},
+        "pinned_steps": [],
+        "old_steps": [],
+        "old_messages": [],
+        "old_media": [],
+    }
+    assert history_from([]).turns_at(LINES) == []
+
+
+def late_turns(*later: ComposedTurn) -> Sequence[ComposedTurn]:
+    """Return a step with two calls, of which one has a late result after another step."""
+    calls = (TurnCall("c2", "bash", {}), TurnCall("c3", "look", {}))
+    both = replace(calling(2), calls=calls)
+    done = result(3, text("Now."), call=3)
+    late = result(8, text("Late."), name="bash", call=2)
+    return pair_calls([FIRST, both, done, spoken(4), calling(5), result(6), late, *later])
+
+
+def test_late_result_belongs_to_the_step_of_its_call() -> None:
+    found = prepared(history_from(late_turns()))
+    assert (found["late"], found["in_progress"], found["old_steps"]) == (
+        {4: LateStep(1, 1)},
+        [3, 4],
+        [1],
+    )
+    found = prepared(history_from(late_turns(*IN_PROGRESS)))
+    assert (found["late"], found["in_progress"], found["old_steps"]) == (
+        {4: LateStep(1, 1)},
+        [5],
+        [1, 3, 4],
+    )
+
+
+def test_step_before_the_prefix_has_its_number_and_is_found_by_its_tool() -> None:
+    run = [
+        replace(calling(2), calls=(TurnCall("run", "", {}),)),
+        replace(result(2), call_id="run"),
+    ]
+    again = replace(calling(9), calls=(TurnCall("c7", "bash", {}),))
+    late = replace(result(9, text("Late."), name="bash", call=7), late_call_seq=2)
+    turns = [FIRST, *run, calling(4), result(5), again, late, *IN_PROGRESS]
+    steps = [UnansweredStep(2, frozenset({"look"})), UnansweredStep(3, frozenset({"bash", "b"}))]
+    counts = FoldSummary(1, 4, 0, 4, from_seq=2, to_seq=3)
+
+    def prepare(*unanswered: UnansweredStep) -> EvictableTurns:
+        prefix = PrefixSummary({"run": counts}, unanswered_steps={2: unanswered})
+        return prepare_eviction(turns, TARGETS["text"], RenderOptions(), (), prefix)
+
+    history = prepare(*steps)
+    assert [dict(prepare(*unanswered).late) for unanswered in (steps, steps[:1], ())] == [
+        {3: LateStep(1, 3)},
+        {3: LateStep(1, 2)},
+        {},
+    ]
+    assert (history.old_steps, sorted(history.in_progress)) == ([2, 3], [4])
+    assert [history.summarize(index) for index in (0, 1, 2, 3)] == [
+        FoldSummary(messages=1, from_seq=1, to_seq=1),
+        counts,
+        FoldSummary(5, 5, steps=1, from_seq=4, to_seq=5, tools={"look": 1}),
+        FoldSummary(6, 6, steps=1, from_seq=9, to_seq=9),
+    ]
+    folded = history.turns_at(Frontier(folded=4))
+    assert [words(turn) for turn in folded[1:3]] == [
+        ["Steps 1 to 5: look 1. read_text @entries:2-5 lists them."],
+        ["Result of bash, step 3: Late."],
+    ]
+
+
+def test_levels_of_a_passage_are_those_that_the_frontier_has_passed() -> None:
+    turns = [
+        *(spoken(1), calling(2), result(3), spoken(4, role="assistant"), spoken(5)),
+        *(calling(6), result(7)),
+    ]
+    history = history_from(turns)
+    everything = {name: 9 for name in Frontier.model_fields if name not in ("orphans", "floor")}
+    names = [*everything, "floor"]
+    reached = {
+        name: [history.levels_at(index, Frontier.model_validate({name: 9})) for index in range(5)]
+        for name in names
+    }
+    nothing = Levels()
+    media, texts, folded = Levels(media=True), Levels(texts=True), Levels(folded=True)
+
+    def of_steps(old: Levels, newest: Levels | None = None) -> list[Levels]:
+        return [nothing, old, nothing, nothing, old if newest is None else newest]
+
+    assert reached == {
+        "tool_media": of_steps(media),
+        "said_media": [media, nothing, media, media, nothing],
+        "tool_texts": of_steps(texts),
+        "tool_results": of_steps(Levels(results=True)),
+        "recalled": of_steps(Levels(recalled=True)),
+        "said_texts": [nothing, nothing, texts, nothing, nothing],
+        "arguments": of_steps(Levels(arguments=True)),
+        "folded": of_steps(folded, nothing),
+        "said_folded": [nothing, nothing, folded, nothing, nothing],
+        "floor": of_steps(Levels(texts=True, arguments=True), nothing),
+    }
+    edge = [history.levels_at(1, Frontier(tool_media=at)).media for at in (1, 2, 3)]
+    assert edge == [False, True, True]
+
+
+def test_stronger_levels_move_the_weaker_ones() -> None:
+    def chain(**positions: int) -> dict[str, object]:
+        moved = chain_levels(Frontier.model_validate(positions))
+        return {name: at for name, at in moved if at and at != positions.get(name)}
+
+    weaker = ("tool_results", "tool_texts", "tool_media")
+    assert [
+        chain(folded=3),
+        chain(arguments=3),
+        chain(tool_results=3),
+        chain(tool_texts=3),
+        chain(tool_media=3, recalled=3, floor=3, said_media=3),
+        chain(said_folded=3),
+        chain(folded=2, tool_results=3, tool_media=9),
+    ] == [
+        dict.fromkeys(("arguments", *weaker), 3),
+        dict.fromkeys(weaker, 3),
+        dict.fromkeys(weaker[1:], 3),
+        {"tool_media": 3},
+        {},
+        {"said_texts": 3},
+        {"arguments": 2, "tool_texts": 3},
+    ]
+    chained = Frontier(tool_media=3, tool_texts=2, orphans=(7,))
+    assert chain_levels(chained) is chained
+
+
+def test_passages_have_their_indexes_levels_and_folds() -> None:
+    turns = [FIRST, calling(2), result(3), calling(4), result(5), spoken(9), *IN_PROGRESS]
+    history = history_from(turns)
+    counts = FoldSummary(1, 2, steps=2, from_seq=2, to_seq=5, tools={"look": 2})
+    first, fold, *others = history.passages_at(Frontier(folded=4, said_media=1))
+    assert (first.first, first.stop, first.levels, first.fold) == (0, 1, Levels(media=True), None)
+    assert fold == RenderedPassage(1, 3, fold.turns, Levels(folded=True), counts)
+    assert others == [
+        RenderedPassage(3, 4, (turns[5],), Levels()),
+        RenderedPassage(4, 5, IN_PROGRESS, history.levels_at(4, Frontier())),
+    ]
+
+
+def test_floor_is_shortened_up_to_the_frontier() -> None:
+    turns = [spoken(1, LONG), calling(2), result(3, text(LONG)), spoken(4, LONG), *IN_PROGRESS]
+    history = history_from(turns, most=1_000)
+    protected = history.floor_turns(NOTHING_EVICTED)
+    assert protected == {0: turns[0], 3: turns[3], 4: turns[4], 5: turns[5]}
+
+    def changed(frontier: Frontier, history: EvictableTurns = history) -> list[int]:
+        pairs = zip(turns, history.turns_at(frontier), strict=True)
+        return [index for index, (old, new) in enumerate(pairs) if old != new]
+
+    assert [changed(Frontier(floor=at)) for at in (0, 1, 3, 4, 50)] == [
+        *([], [0], [0, 2], [0, 2, 3], [0, 2, 3, 5]),
+    ]
+    assert changed(Frontier(floor=50), history_from(turns)) == [2]
+
+
+def test_pages_of_calls_are_those_that_they_name() -> None:
+    turns = [calling(2, "page_fault", page_id="p"), calling(4, "mcp__x__page_fault", page_id="q")]
+    entry = calling(6, "read_text", ref="@entry:3")
+    assert find_faulted_pages([*turns, entry, calling(8)]) == {"p", "q"}
