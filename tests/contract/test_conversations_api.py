@@ -1,6 +1,7 @@
 """`PUT /api/sessions/{id}/history`: a conversation as a client has it, compared and appended."""
 
 import json
+from base64 import b64encode, encodebytes
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
@@ -420,6 +421,31 @@ def test_media_in_the_data_of_a_result_are_compared_as_they_were_sent(
         assert receipt(client, [*sent, SAID], f"s{index}") == {"appended": 1, "lastSeq": 4}
         other = json.loads(json.dumps(sent).replace(b64(PICTURE), b64(png(101, 100, noise=True))))
         assert put(client, [*other, SAID], f"s{index}").json()["seq"] == 3
+
+
+@pytest.mark.parametrize(
+    "text",
+    [repr(PICTURE), repr(b64encode(PICTURE)), repr(encodebytes(PICTURE)), f"b'{SHOWN}'"],
+    ids=["bytes", "base64", "lines", "URI"],
+)
+def test_media_that_python_wrote_as_bytes_are_stored_and_compared_as_media(
+    client: httpx.Client, text: str
+) -> None:
+    source = {"type": "base64", "media_type": "image/png", "data": text}
+    block = {"type": "tool_result", "tool_use_id": "c1"}
+    results = [
+        [{"type": "image", "source": source}],
+        json.dumps({"image": text, "mime_type": "image/png"}),
+    ]
+    for index, content in enumerate(results):
+        sent = [USER, CALLING, {"role": "user", "content": [{**block, "content": content}]}]
+        assert receipt(client, sent, f"s{index}") == {"appended": 3, "lastSeq": 3}
+        assert receipt(client, [*sent, SAID], f"s{index}") == {"appended": 1, "lastSeq": 4}
+        assert contents(client, f"s{index}")[:3] == sent
+    rendered = client.get("/api/sessions/s0/render?target=anthropic").json()
+    assert rendered["messages"][2]["content"][0]["content"] == [
+        {"type": "image", "source": {**source, "data": b64(PICTURE)}}
+    ]
 
 
 @pytest.mark.parametrize("medium", [SHOWN, b64(PICTURE), f"Crop {SHOWN} here."])

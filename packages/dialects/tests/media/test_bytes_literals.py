@@ -5,8 +5,12 @@ import base64
 
 import pytest
 
-from pagefault_dialects.media.bytes_literals import decode_bytes_literal, find_bytes_literals
-from tests.kit.media import gif, noise_bytes, pdf, png
+from pagefault_dialects.media.bytes_literals import (
+    decode_bytes_literal,
+    decode_declared_text,
+    find_bytes_literals,
+)
+from tests.kit.media import b64, gif, noise_bytes, pdf, png
 
 FILES = [png(), gif() + b"'\"\\", pdf("it's") + b"\n", b"GIF89a" + bytes(range(256))]
 
@@ -60,6 +64,22 @@ def test_literal_of_base64_is_the_file_where_a_type_is_declared() -> None:
     literal = repr(base64.b64encode(data))
     assert decode_bytes_literal(literal, is_declared=True) == data
     assert decode_bytes_literal(literal) is None
+    uri = f"data:image/png;base64,{b64(data)}"
+    assert decode_bytes_literal(f"b'{uri}\\n'", is_declared=True) == data
+
+
+def test_declared_text_is_base64_or_a_literal() -> None:
+    data = png(noise=True)
+    encoded = b64(data)
+    texts = [
+        encoded,
+        encoded.replace("/", "\\/"),
+        f"b'{encoded}'",
+        repr(data),
+        "b'hello'",
+        "hello!",
+    ]
+    assert [decode_declared_text(text) for text in texts] == [data] * 4 + [b"hello", None]
 
 
 @pytest.mark.parametrize("before", range(8))

@@ -153,8 +153,11 @@ def test_data_uri_is_found_in_every_spelling(head: str, payload: str) -> None:
         base64.urlsafe_b64encode(LARGE).decode(),
         b64(LARGE).rstrip("="),
         base64.encodebytes(LARGE).decode(),
+        B64.replace("/", "\\/"),
+        repr(LARGE),
+        repr(base64.encodebytes(LARGE)),
     ],
-    ids=["url-safe", "unpadded", "wrapped"],
+    ids=["url-safe", "unpadded", "wrapped", "escaped", "bytes", "bytes of base64"],
 )
 def test_declared_base64_is_found_in_every_spelling(payload: str) -> None:
     block = {"source": {"media_type": "image/png", "data": payload}}

@@ -11,7 +11,8 @@ import re
 from collections.abc import Iterator
 
 from pagefault_dialects.media.base64_runs import EncodedRun, decode_undeclared
-from pagefault_dialects.media.base64_text import CERTAIN_BASE64_CHARS
+from pagefault_dialects.media.base64_text import CERTAIN_BASE64_CHARS, decode_base64
+from pagefault_dialects.media.data_uris import split_data_uri
 from pagefault_dialects.media.types import STRONG_SIGNATURE_STARTS, is_strong_signature
 from pagefault_dialects.text_windows import WINDOW_CHARS, search_windows
 
@@ -36,7 +37,8 @@ _MIN_BYTES = CERTAIN_BASE64_CHARS * 3 // 4
 def decode_bytes_literal(text: str, *, is_declared: bool = False) -> bytes | None:
     """Return the bytes of a text that is a single literal; `None` for other texts.
 
-    Where a type is declared, a literal may have the base64 of a file in place of its bytes.
+    Where a type is declared, a literal may have the base64 or the data URI of a file in place of
+    its bytes.
 
     Args:
         text: Any text.
@@ -47,8 +49,23 @@ def decode_bytes_literal(text: str, *, is_declared: bool = False) -> bytes | Non
     run = _read_literal(body, start, is_declared=is_declared) if start else None
     if run is None or run.end != len(body):
         return None
-    file = decode_undeclared(run.data.decode("latin-1")) if is_declared else None
-    return run.data if file is None else file
+    return (_decode_encoded(run.data) if is_declared else None) or run.data
+
+
+def _decode_encoded(data: bytes) -> bytes | None:
+    """Return the bytes of a data URI, or of the base64 of a file; `None` for other data."""
+    text = data.decode("latin-1")
+    uri = split_data_uri(text)
+    return decode_undeclared(text) if uri is None else uri.data
+
+
+def decode_declared_text(text: str) -> bytes | None:
+    """Return the bytes of a text that is declared as a medium; `None` if it has no bytes.
+
+    The text is base64, in which slashes may be escaped as in JSON, or a literal.
+    """
+    data = decode_base64(text.replace("\\/", "/"))
+    return data or decode_bytes_literal(text, is_declared=True)
 
 
 def may_hold_bytes_literal(text: str) -> bool:

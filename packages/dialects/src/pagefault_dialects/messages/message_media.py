@@ -11,13 +11,14 @@ from dataclasses import replace
 from pagefault_dialects.json.values import JsonValue
 from pagefault_dialects.media import block_table
 from pagefault_dialects.media.base64_runs import decode_undeclared, find_runs, has_long_run
-from pagefault_dialects.media.base64_text import CERTAIN_BASE64_CHARS, decode_base64
+from pagefault_dialects.media.base64_text import CERTAIN_BASE64_CHARS
 from pagefault_dialects.media.block_table import (
     AUDIO_FORMATS,
     BASE64_NAMES,
     MEDIA_ONLY_NAMES,
     MEDIUM_NAMES,
 )
+from pagefault_dialects.media.bytes_literals import decode_declared_text
 from pagefault_dialects.media.data_uris import DataUriSpan, SplitDataUri
 from pagefault_dialects.media.embedded_data_uris import (
     INLINE_LIMIT_BYTES,
@@ -104,7 +105,7 @@ def _find_in_block(holder: JsonValue, path: ValuePath | None, text: str) -> Spli
     if _begins_with_words(text):
         return None
     declared = _find_declared_type(holder, path)
-    data = decode_undeclared(text) if declared is None else decode_base64(text)
+    data = decode_undeclared(text) if declared is None else decode_declared_text(text)
     sniffed = None if data is None else sniff(data[:512])
     is_recording = sniffed is not None and resource_kind(sniffed) in PLAYABLE_KINDS
     if data is None or not (len(data) >= INLINE_LIMIT_BYTES or is_recording):

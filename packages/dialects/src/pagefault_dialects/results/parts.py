@@ -11,9 +11,9 @@ from urllib.parse import unquote, urlsplit
 from pagefault_dialects.dialects.tool_output import BlockForm
 from pagefault_dialects.json.values import MediaSlot, json_template
 from pagefault_dialects.media.base64_runs import decode_undeclared
-from pagefault_dialects.media.base64_text import CERTAIN_BASE64_CHARS, decode_base64
+from pagefault_dialects.media.base64_text import CERTAIN_BASE64_CHARS
 from pagefault_dialects.media.block_shapes import MediaClaim, Payload
-from pagefault_dialects.media.bytes_literals import decode_bytes_literal
+from pagefault_dialects.media.bytes_literals import decode_bytes_literal, decode_declared_text
 from pagefault_dialects.media.data_uris import is_data_uri, parse_data_uri, parse_text_uri
 from pagefault_dialects.media.types import (
     OCTET_STREAM,
@@ -245,7 +245,7 @@ def _read_data_uri(text: str, claim: MediaClaim, context: ReadContext) -> list[N
 
 def _read_encoded(text: str, claim: MediaClaim, context: ReadContext) -> list[NormalizedPart]:
     """Return the parts of a payload that is base64, or a text if the declared type is textual."""
-    data = decode_base64(text) or decode_bytes_literal(text, is_declared=True)
+    data = decode_declared_text(text)
     if claim.mime_type is None or not is_textual(claim.mime_type):
         if data is None:
             return _keep_undecodable(text, claim, context)
