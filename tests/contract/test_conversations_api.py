@@ -370,6 +370,35 @@ def test_last_message_may_grow(client: httpx.Client) -> None:
     ]
 
 
+def test_stored_results_of_a_message_that_grows_are_not_stored_again(client: httpx.Client) -> None:
+    calls = [{"type": "tool_use", "id": f"c{n}", "name": "camera", "input": {}} for n in range(3)]
+    failed, second, third = (
+        {"type": "tool_result", "tool_use_id": call["id"], "content": "Dark.", "is_error": True}
+        for call in calls
+    )
+    text = {"type": "text", "text": "Go on."}
+    begun = [USER, {"role": "assistant", "content": calls}]
+
+    def grow(*blocks: Json) -> Json:
+        return receipt(client, [*begun, {"role": "user", "content": blocks}])
+
+    assert grow(failed) == {"appended": 3, "lastSeq": 3}
+    assert grow(failed, second) == {"appended": 1, "lastSeq": 4}
+    # A result that the service has stored itself is not stored again either.
+    record = {"sessionId": "s", "toolCallId": "c2", "toolName": "camera", "result": "Dark."}
+    assert client.post("/api/tool-results", json=record).status_code == 201
+    assert grow(failed, second, third, text) == {"appended": 1, "lastSeq": 6}
+    assert grow(failed, second, third, text, {**text, "text": "Now."})["appended"] == 1
+    messages = [*contents(client)[2:4], *contents(client)[5:]]
+    assert [message["content"] for message in messages] == [
+        [failed],
+        [second],
+        [text],
+        [{**text, "text": "Now."}],
+    ]
+    assert client.get("/api/sessions/s").json()["counts"]["failures"] == 2
+
+
 def picture_of(data: bytes) -> Json:
     url = f"data:image/png;base64,{b64(data)}"
     return {"role": "user", "content": [{"type": "image_url", "image_url": {"url": url}}]}

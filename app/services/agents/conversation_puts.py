@@ -49,6 +49,7 @@ from pagefault_dialects.messages.comparison import (
     Difference,
     Unit,
     compare,
+    drop_stored_results,
     keep_new_blocks,
 )
 from pagefault_dialects.messages.entry_reading import read_entry
@@ -102,7 +103,9 @@ class _Put:
     query: ConversationQuery
     beginning: CompactedBeginning | None = None
     """The stored messages that a compaction item among the sent messages represents."""
-    prepared: dict[tuple[str, int, bool], PreparedMessage] = field(default_factory=dict)
+    prepared: dict[tuple[str, int, bool, frozenset[str]], PreparedMessage] = field(
+        default_factory=dict
+    )
     """The messages whose media were stored by an earlier attempt; see `_prepare` for the key."""
 
     @property
@@ -383,25 +386,29 @@ class ConversationPuts:
         """Store the media of the message at an index, unless an earlier attempt has done so.
 
         The message may be the last stored message with more blocks, because the client has sent it
-        before it was complete. Then only the new blocks are returned.
+        before it was complete. Then only the new blocks are returned. Results that are stored are
+        left out of a message with new content, wherever they are in it.
         """
         has_new_blocks = index == comparison.partly_stored
-        key = (target.session_id, index, has_new_blocks)
+        stored_results = comparison.stored_results.get(index, frozenset())
+        key = (target.session_id, index, has_new_blocks, stored_results)
         if key in put.prepared:
             return put.prepared[key]
         message = put.sent.messages[index]
-        if has_new_blocks:
+        if has_new_blocks or stored_results:
+            keep_blocks = (
+                partial(keep_new_blocks, stored=target.stored.units)
+                if has_new_blocks
+                else partial(drop_stored_results, call_ids=stored_results)
+            )
             make_units = partial(make_message_units, media=put.request.media)
             new_part = await run_in_loop_if(
-                put.request.is_quick,
-                keep_new_blocks,
-                message.value,
-                make_units,
-                target.stored.units,
+                put.request.is_quick, keep_blocks, message.value, make_units
             )
             if new_part is None:
                 raise _diverged_error(put, Difference(index, "", target.stored.last_seq))
-            message = replace(message, value=new_part, reading=read_entry(new_part))
+            if new_part is not message.value:
+                message = replace(message, value=new_part, reading=read_entry(new_part))
         digest = json_digest(message.value, prefix=target.session_id.encode() + b"\0")
         request = StreamedRequest(
             message.parsed, RequestIdentity(digest), put.request.is_quick, put.request.media

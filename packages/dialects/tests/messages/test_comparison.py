@@ -13,6 +13,7 @@ from pagefault_dialects.messages.comparison import (
     Unit,
     compare,
     digest_bytes,
+    drop_stored_results,
     keep_new_blocks,
     make_record_unit,
     split_into_units,
@@ -217,6 +218,47 @@ def test_call_of_the_agents_sdk_equals_one_that_was_stored_before_its_dialect_wa
     call = {"type": kind, "id": "i1", "callId": "c1", "name": "t", "status": "completed"}
     stored = read_stored(call, "openai-responses", READER_VERSION)
     assert _units_of_entry(stored) == _units_of_one(call) != []
+
+
+def test_stored_results_are_left_out_of_a_message_with_new_content() -> None:
+    calls: list[JsonObject] = [
+        {"type": "tool_use", "id": name, "name": "clock", "input": {}} for name in ("c1", "c2")
+    ]
+    first, second = (
+        {"type": "tool_result", "tool_use_id": name, "content": "Ten."} for name in ("c1", "c2")
+    )
+    text = {"type": "text", "text": "Go on."}
+    calling: JsonObject = {"role": "assistant", "content": calls}
+    begun: JsonObject = {"role": "user", "content": [first]}
+    stored = units(USER, calling, begun, first=1)
+    rows: list[tuple[list[JsonObject], list[JsonObject]]] = [
+        ([first, second], [second]),
+        ([second, first], [second]),
+        ([first, text], [text]),
+        ([first, second, text], [second, text]),
+    ]
+    for blocks, new_blocks in rows:
+        grown: JsonObject = {**begun, "content": blocks}
+        known = frozenset({"c1"})
+        assert compared(stored, USER, calling, grown) == Comparison((2,), stored_results={2: known})
+        rest = drop_stored_results(grown, _units_of_one, known)
+        assert rest == {**begun, "content": new_blocks}
+        both = [*stored, *units(rest, first=4)]
+        assert compared(both, USER, calling, grown) == Comparison()
+
+
+def test_results_stay_in_a_message_where_they_cannot_be_told_apart() -> None:
+    invocation = {"toolCallId": "c1", "toolName": "clock", "state": "result", "result": "Ten."}
+    part: JsonObject = {"type": "tool-invocation", "toolInvocation": {"args": {}, **invocation}}
+    result = {"type": "tool_result", "content": "Ten."}
+    rows: list[tuple[JsonObject, str]] = [
+        ({"role": "assistant", "parts": [part, {"type": "text", "text": "It is ten."}]}, "c1"),
+        ({"role": "user", "content": [{**result, "tool_use_id": ""}, "Go on."]}, ""),
+        ({"role": "user", "content": [{**result, "tool_use_id": "c1"}]}, "c1"),
+        (ANSWER, "c1"),
+    ]
+    for message, call_id in rows:
+        assert drop_stored_results(message, _units_of_one, frozenset({call_id})) is message
 
 
 def test_calls_beside_a_text_grow() -> None:

@@ -94,6 +94,9 @@ class Comparison:
     partly_stored: int | None = None
     """The index of the first message in `new` whose beginning is stored already."""
     difference: Difference | None = None
+    stored_results: Mapping[int, frozenset[str]] = field(default_factory=dict)
+    """The ids of the calls whose results are stored, by the index of a message in `new` that has
+    such results beside new content."""
 
 
 def digest_bytes(data: bytes) -> str:
@@ -239,16 +242,16 @@ class _StoredUnits:
 
 @dataclass(slots=True)
 class _UnitCounts:
-    """The numbers of stored and of new units of a sent message."""
+    """The stored and the new units of a sent message."""
 
     stored: int = 0
-    """Texts, media and calls that are stored."""
-    stored_results: int = 0
-    """Results that are stored."""
+    """The number of texts, media and calls that are stored."""
+    stored_results: list[str] = field(default_factory=list)
+    """The ids of the calls of results that are stored."""
     new: int = 0
-    """Texts, media and calls that are not stored."""
+    """The number of texts, media and calls that are not stored."""
     new_results: int = 0
-    """Results that are not stored."""
+    """The number of results that are not stored."""
     first_seq: int | None = None
     """The `seq` of the entry with the first stored unit."""
 
@@ -336,7 +339,7 @@ class _Comparer:
             counts.new_results += 1
             return None
         stored = stored_results.popleft()
-        counts.stored_results += 1
+        counts.stored_results.append(unit.call_id)
         is_same = stored.digest in (_ANY_RESULT, unit.digest)
         return None if is_same else Difference(unit.position, unit.pointer, stored.position)
 
@@ -357,6 +360,11 @@ class _Comparer:
                 return Comparison(difference=Difference(index, "", seq))
             new.append(index)
         partly_stored = next((index for index in new if self.counts[index].stored), None)
+        stored_results = {
+            index: frozenset(call_ids)
+            for index in new
+            if (call_ids := self.counts[index].stored_results) and index != partly_stored
+        }
         first_new = min(new, default=0)
         stored = [
             index
@@ -367,7 +375,7 @@ class _Comparer:
         # and before the last new one.
         before_newest = range(max(stored, default=-1) + 1, max(new, default=-1))
         new += (index for index in before_newest if index not in self.counts)
-        return Comparison(tuple(sorted(new)), partly_stored)
+        return Comparison(tuple(sorted(new)), partly_stored, stored_results=stored_results)
 
 
 def _drop_results_of_repeated_ids(
@@ -461,3 +469,30 @@ def keep_new_blocks(
         # The text is stored, and the calls beside the text are new.
         return {**message, "content": None}
     return None
+
+
+def drop_stored_results(
+    message: JsonObject, split: Callable[[JsonObject], Sequence[Unit]], call_ids: frozenset[str]
+) -> JsonObject:
+    """Return a message without the blocks that are only stored results.
+
+    Args:
+        message: A message with stored results and new content.
+        split: Returns the units of a message.
+        call_ids: The ids of the calls whose results are stored. A result without an id is kept.
+
+    Returns:
+        `message` itself, if no block can be left out.
+    """
+
+    def is_stored(units: Sequence[Unit]) -> bool:
+        return bool(units) and all(
+            unit.kind == "result" and unit.call_id and unit.call_id in call_ids for unit in units
+        )
+
+    for name in _CONTENT_NAMES:
+        blocks = message.get(name)
+        if isinstance(blocks, list):
+            kept = [block for block in blocks if not is_stored(split({**message, name: [block]}))]
+            return {**message, name: kept} if 0 < len(kept) < len(blocks) else message
+    return message
