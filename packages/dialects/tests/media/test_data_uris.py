@@ -168,8 +168,8 @@ SPLIT = [
     ("data:,a%20b", SplitDataUri("data:,", "a%20b", "text/plain", b"a b", None, False)),
     ("data:,\ud800", SplitDataUri("data:,", "\ud800", "text/plain", b"?", None, False)),
     (
-        "data:image%2Fpng;base64,AA%3D%3D",
-        SplitDataUri("data:image%2Fpng;base64,", "AA%3D%3D", "image/png", b"\0", None, True),
+        "data:image%2Fpng;base64,AAA%3D",
+        SplitDataUri("data:image%2Fpng;base64,", "AAA%3D", "image/png", b"\0\0", None, True),
     ),
     # Without padding, only a file is base64.
     (f"{TYPED_PNG}AAA", SplitDataUri(TYPED_PNG, "AAA", "image/png", None, None, True)),
