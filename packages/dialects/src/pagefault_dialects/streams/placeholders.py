@@ -69,7 +69,7 @@ class PlaceholderMarks:
         """Return the indexes of the long strings whose mark is in a text, plain or in base64."""
         suffixes = {*_find_texts_after(text, self._token, _NUMBER_DIGITS)}
         suffixes |= {
-            pybase64.b64decode(encoded, validate=True).decode("latin-1")
+            pybase64.b64decode(encoded).decode("latin-1")
             for encoded in _find_texts_after(text, self._encoded, _NUMBER_CHARS)
             if _ENCODED_NUMBER.fullmatch(encoded)
         }
