@@ -7,6 +7,7 @@ from tests.kit.media import b64
 
 PNG = b64(b"\x89PNG\r\n\x1a\n\0\0\0\rIHDR" + bytes(range(140)))
 HEAD = "data:image/png;base64,"
+UNPADDED, LONG = PNG[:198], PNG + "A" * 120
 # Base64 without a signature, with letters of both cases and digits.
 OTHER = b64(bytes(index * 89 % 256 for index in range(150)))
 
@@ -30,6 +31,13 @@ def lines(text: str, columns: int, end: str = "") -> list[str]:
         (lines(HEAD + PNG, 76), HEAD + PNG),
         (lines(OTHER, 76, "\n"), OTHER),
         (lines(OTHER, 48, "\n"), OTHER),
+        (lines(OTHER, 100, "\n"), OTHER),
+        (lines(OTHER, 42, "\n"), OTHER),
+        ([f"{OTHER}\n"], OTHER),
+        ([UNPADDED], UNPADDED),
+        ([UNPADDED * 2], UNPADDED * 2),
+        (lines(LONG, 256), LONG),
+        ([LONG], LONG),
     ],
 )
 def test_lines_of_one_file_are_joined(value: list[str], joined: str) -> None:
@@ -51,6 +59,9 @@ def test_lines_of_one_file_are_joined(value: list[str], joined: str) -> None:
         [PNG[:76], PNG[76:] + "AAAA" * 40],
         [PNG[:100], PNG[:100], PNG[100:]],
         [PNG[:76], "Caption"],
+        [PNG[:76], PNG[76:80] + "A"],
+        [PNG[:76], "Abcd"],
+        lines(LONG, 260),
         ["no base64, but a text with a line end\n"] * 3,
         lines(OTHER, 40),
         [OTHER],
@@ -62,6 +73,7 @@ def test_other_list_is_none(value: object) -> None:
 
 def test_declared_list_of_one_string_needs_no_signature() -> None:
     assert join_base64_lines([OTHER], is_declared=True) == OTHER
+    assert join_base64_lines([OTHER, ""], is_declared=True) == OTHER
     assert join_base64_lines(["track001"], is_declared=True) is None
 
 

@@ -45,6 +45,9 @@ def decode_strictly(text: bytes) -> bytes:
         ("+-AA", None),
         ("/_AA", None),
         ("AAECA", None),
+        ("AAAA=", b"\0\0\0"),
+        ("AAAA==", b"\0\0\0"),
+        ("AAAA===", None),
         ("AAAA====", None),
         ("AA===", None),
         ("AA=A", None),
@@ -66,6 +69,7 @@ def test_long_text_is_decoded_as_a_short_one(size: int) -> None:
     data = bytes(size)
     assert decode_compact(base64.b64encode(data)) == data
     assert decode_compact(base64.b64encode(data)[:-1] + b"!") is None
+    assert decode_compact(base64.b64encode(data) + b"!!!!") is None
 
 
 @pytest.mark.parametrize(
@@ -154,6 +158,9 @@ def test_lengths_of_lines_are_known_from_the_second_on(
     [
         in_lines(TEXT, 76, 60),
         in_lines(TEXT, 80, 76) + b"\n" + TEXT,
+        in_lines(TEXT[:152], 76, 76) + b"\n" + TEXT[:80],
+        in_lines(TEXT[:152], 76, 76) + b"\n" + TEXT[:80] + b"\n",
+        in_lines(TEXT[:128], 52, 76) + b"\n" + TEXT[:80],
         in_lines(TEXT, 78, 78),
         in_lines(TEXT, 36, 36),
         in_lines(TEXT, 76, 76) + b"\n\n",
@@ -194,6 +201,20 @@ def test_plain_piece_is_decoded_as_any_other(start: int, end: int) -> None:
     )
     assert plain.decode_plain(TEXT, start, end) == other.decode(TEXT[start:end])
     assert (plain.quad, plain.legacy_spelling) == (other.quad, other.legacy_spelling)
+
+
+def test_plain_piece_shows_the_alphabet_wherever_its_signs_are() -> None:
+    pieces = [b"AAAA", b"+AAA", b"/AAA", b"AA+A", b"AAA/", b"A/+A"]
+    found = []
+    for piece in pieces:
+        plain, other = Base64Decoder(), Base64Decoder()
+        plain.decode_plain(piece, 0, 4)
+        other.decode(piece)
+        found.append((plain.legacy_spelling, other.legacy_spelling))
+    assert [one == two for one, two in found] == [True] * 6
+    inside = Base64Decoder()
+    assert inside.decode_plain(b"+AAAA/", 1, 5) == bytes(3)
+    assert inside.decode(b"AA-_") == b"\0\x0f\xbf"
 
 
 @pytest.mark.parametrize(
