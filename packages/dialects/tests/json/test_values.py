@@ -217,7 +217,6 @@ def test_members_and_content_are_those_of_sdks() -> None:
     assert [has_content(value) for value in contents] == [False] * 5 + [True] * 5
 
 
-@pytest.mark.parametrize("digits", [4_000, 4_301])
-def test_large_body_with_a_long_integer_is_parsed(digits: int) -> None:
-    text = f"[{'1,' * 40_000}{'8' * digits}]"
+def test_large_body_with_a_long_integer_is_parsed() -> None:
+    text = f"[{'1,' * 30_100}{'8' * 4_301}]"
     assert json_text(parse_json(text.encode(), max_depth=1, max_nodes=50_000)) == text
