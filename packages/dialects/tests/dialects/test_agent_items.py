@@ -5,8 +5,10 @@ from typing import Any
 import pytest
 
 from packages.dialects.tests.dialects.corpus import Expectation, observe
+from pagefault_dialects.errors import Fault, InvalidPayloadError
 from pagefault_dialects.messages.conversation_reading import read_conversation
 from pagefault_dialects.messages.entry_reading import read_entry
+from pagefault_dialects.messages.healing import heal
 
 Json = dict[str, Any]
 
@@ -20,14 +22,14 @@ SAID = {
     "content": [{"type": "output_text", "text": "A cat.", "annotations": []}],
 }
 AGENT = {"name": "A"}
-RUN = [
+RUN: list[Json] = [
     {"type": "tool_call_item", "agent": AGENT, "raw_item": CALL, "tool_origin": None},
     {"type": "tool_call_output_item", "agent": AGENT, "raw_item": OUTPUT, "output": "a cat"},
     {"type": "message_output_item", "agent": AGENT, "raw_item": SAID},
 ]
 APPROVAL = {"type": "tool_approval_item", "agent": AGENT, "raw_item": CALL, "tool_name": "look"}
 SCRIPT_CALL = {"type": "function_call", "callId": "c", "name": "look", "arguments": "{}"}
-SCRIPT_RUN = [
+SCRIPT_RUN: list[Json] = [
     {"type": "tool_call_item", "agent": AGENT, "rawItem": SCRIPT_CALL},
     {
         "type": "tool_call_output_item",
@@ -40,6 +42,7 @@ SCRIPT_RUN = [
             "output": {"type": "text", "text": "a cat"},
         },
         "output": "a cat",
+        "executionStatus": "executed",
     },
 ]
 
@@ -68,6 +71,47 @@ def test_events_and_approvals_of_a_run_are_counted(run: list[Json]) -> None:
     assert [entry.message for entry in read.entries] == [wrap(item) for item in run]
     assert read.skipped_count == 3
     assert read_conversation([*run, APPROVAL]).skipped_count == 1
+
+
+# The members of `RunState.to_json()` of openai-agents 0.24.0 and of `RunState.toJSON()` of
+# @openai/agents 0.20.0 with messages, and some of the others. Each has the last answer twice more.
+STATE: Json = {
+    "$schemaVersion": "1.21",
+    "current_agent": AGENT,
+    "original_input": "What do you see?",
+    "model_responses": [{"output": [CALL], "response_id": None}],
+    "previous_response_id": None,
+    "generated_items": [*RUN, APPROVAL],
+    "session_items": [*RUN, APPROVAL],
+    "last_processed_response": {"new_items": RUN[2:]},
+}
+SCRIPT_STATE: Json = {
+    "$schemaVersion": "1.22",
+    "currentAgent": AGENT,
+    "originalInput": [{"type": "message", "role": "user", "content": "What do you see?"}],
+    "modelResponses": [{"output": [SCRIPT_CALL]}],
+    "generatedItems": SCRIPT_RUN,
+    "lastProcessedResponse": {"newItems": SCRIPT_RUN},
+}
+
+
+def test_state_of_a_run_is_its_input_and_its_items() -> None:
+    asked: Json = {"role": "user", "content": "What do you see?"}
+    run_items = [(f"/generated_items/{index}", item) for index, item in enumerate(RUN)]
+    script_items = [(f"/generatedItems/{index}", item) for index, item in enumerate(SCRIPT_RUN)]
+    rows: list[tuple[Json, list[tuple[str, Json]]]] = [
+        (STATE, [("/original_input", asked), *run_items]),
+        (SCRIPT_STATE, [("/originalInput/0", {"type": "message", **asked}), *script_items]),
+    ]
+    for state, messages in rows:
+        read = read_conversation(state)
+        assert [(entry.pointer, entry.message) for entry in read.entries] == messages
+        assert (read.dialect, read.prompt, read.continues) == ("openai-agents", {}, False)
+    assert read_conversation({**STATE, "previous_response_id": "r"}).continues
+    started = read_conversation({**STATE, "generated_items": []})
+    assert [entry.message for entry in started.entries] == [asked]
+    with pytest.raises(InvalidPayloadError):
+        read_conversation({**STATE, "generated_items": None})
 
 
 @pytest.mark.parametrize(
@@ -120,11 +164,24 @@ def test_media_of_a_message_of_agno_are_blocks_of_their_kinds() -> None:
     ]
 
 
-def test_file_of_agno_without_content_stays_a_member() -> None:
-    files = [{"id": "f", "filepath": "/a.pdf"}]
-    (message,) = read_common({**AGNO, "role": "user", "content": "look", "files": files})
-    assert message is not None
-    assert (message["files"], message["images"]) == (files, [])
+def test_only_the_files_of_agno_without_content_are_lost() -> None:
+    paths = [{"id": "f", "filepath": "/a.pdf"}, {"id": "g", "filepath": "/b.pdf"}]
+    readable = {"id": "h", "mime_type": "application/pdf", "url": "https://h/r.pdf"}
+    files = [paths[0], readable, paths[1]]
+    healed = heal([{**AGNO, "role": "user", "content": "look", "files": files}], "anthropic")
+    assert healed.messages == [
+        {
+            "role": "user",
+            "content": [
+                {"type": "text", "text": "look"},
+                {"type": "document", "source": {"type": "url", "url": "https://h/r.pdf"}},
+            ],
+        }
+    ]
+    assert [(entry.pointer, entry.from_, entry.to) for entry in healed.loss] == [
+        ("/0/files/0", "files/0", "nothing"),
+        ("/0/files/2", "files/2", "nothing"),
+    ]
 
 
 def test_failed_tool_message_of_agno_is_marked_as_failed() -> None:
@@ -163,6 +220,33 @@ def test_tool_roles_of_smolagents_are_those_that_it_sends(role: str, expected: s
         expected,
         [{"role": expected, "content": content}],
     )
+
+
+def test_steps_of_smolagents_are_refused_with_what_to_send() -> None:
+    # Steps of `agent.memory.get_succinct_steps()` of smolagents 1.26.0. `get_full_steps()` adds
+    # `model_input_messages`.
+    call = {"id": "c", "type": "function", "function": {"name": "look", "arguments": {"a": 1}}}
+    spoken = {"role": "assistant", "content": "Let me look.", "tool_calls": [call], "raw": None}
+    step = {
+        **{"step_number": 1, "timing": {"start_time": 1.5, "end_time": 2.5, "duration": 1.0}},
+        **{"tool_calls": [call], "error": None, "model_output_message": spoken},
+        **{"model_output": "Let me look.", "code_action": None, "observations": "A cat."},
+        **{"observations_images": None, "action_output": None, "token_usage": None},
+        "is_final_answer": False,
+    }
+    with pytest.raises(InvalidPayloadError) as caught:
+        read_conversation([{"task": "What do you see?", "task_images": None}, step])
+    reason = "is a step of smolagents: send `agent.write_memory_to_messages()` instead"
+    assert caught.value.faults == (Fault("/0", reason), Fault("/1", reason))
+
+
+def test_history_of_dspy_is_refused_with_what_to_send() -> None:
+    # `dspy.History(…).model_dump()` of dspy 3.4.1: the fields are those of any signature.
+    with pytest.raises(
+        InvalidPayloadError, match="Send the messages as the model gets them"
+    ) as caught:
+        read_conversation({"messages": [{"question": "What do you see?", "answer": "A cat."}]})
+    assert caught.value.faults == (Fault("/messages/0", "is no message"),)
 
 
 def test_response_of_a_model_client_of_autogen_is_a_message_of_the_assistant() -> None:

@@ -7,6 +7,7 @@ from pagefault_dialects.dialects.envelope import Envelope, by_flag
 from pagefault_dialects.dialects.foreign_message import ForeignMessage, medium_block
 from pagefault_dialects.dialects.message_forms import InnerReader, MessageForm
 from pagefault_dialects.dialects.shapes import is_content, is_string, shape
+from pagefault_dialects.json.pointers import child_pointer
 from pagefault_dialects.json.values import JsonObject, JsonValue
 
 TOOL_EXECUTION = Envelope(
@@ -38,7 +39,7 @@ _STATE = ("tool_args", "tool_call_error", "metrics", "add_to_agent_memory", "tem
 def _read_message(value: JsonObject, pointer: str, reader: InnerReader) -> Iterator[ForeignMessage]:
     """Yield a message with a block for each of its media.
 
-    Files without content and URL, such as paths, stay members, which are reported as omitted.
+    Each file without content and URL, such as a path, is a member, which is reported as omitted.
     """
     blocks: list[JsonValue] = []
     pointers: dict[str, str] = {}
@@ -48,7 +49,8 @@ def _read_message(value: JsonObject, pointer: str, reader: InnerReader) -> Itera
         for index, medium in enumerate(media if isinstance(media, list) else ()):
             block = _read_medium(kind, medium) if isinstance(medium, dict) else None
             if block is None and name != "images":
-                omitted[name] = media
+                omitted[f"{name}/{index}"] = medium
+                pointers[child_pointer("", f"{name}/{index}")] = f"/{name}/{index}"
                 continue
             pointers[f"/images/{len(blocks)}"] = f"/{name}/{index}"
             blocks.append(medium if block is None else block)

@@ -4,7 +4,8 @@ Items in Python have the form of OpenAI's Responses. In JavaScript, names are in
 have types of their own, and the member `image` or `file` of a block has the medium. OpenAI's API
 does not accept these items, so they are written anew for it.
 
-In both languages, a run yields items that contain such an item, and events that contain those.
+In both languages, a run yields items that contain such an item, and events that contain those. Its
+state (`RunState`) has the input and the items.
 """
 
 from collections.abc import Iterator
@@ -132,7 +133,15 @@ _RUN_RESULT = Wrapper(
     shape=shape(
         {"type": one_of(*_RUN_ITEMS), "rawItem": is_object},
         # The output is the value that the tool returned, before the SDK made the content of it.
-        ("agent", "output", "toolOrigin", "customData", "sourceAgent", "targetAgent"),
+        (
+            "agent",
+            "output",
+            "toolOrigin",
+            "customData",
+            "sourceAgent",
+            "targetAgent",
+            "executionStatus",
+        ),
     ),
     inner="rawItem",
     label="item",
@@ -162,6 +171,29 @@ def _read_run(items: JsonValue) -> Iterator[tuple[str, JsonValue]]:
     for index, item in enumerate(items):
         if not (isinstance(item, dict) and _is_outside_conversation(item)):
             yield f"/{index}", item
+
+
+# The members of a state with the input of the run and with the items that the run made.
+_STATE_MEMBERS = (("original_input", "generated_items"), ("originalInput", "generatedItems"))
+
+
+def _read_state(state: JsonValue) -> Iterator[tuple[str, JsonValue]]:
+    """Yield the input of a run and its items, in the order in which the model gets them."""
+    input_name, items_name = next(names for names in _STATE_MEMBERS if names[0] in state)
+    sent = state[input_name]
+    if isinstance(sent, str):
+        yield f"/{input_name}", {"role": "user", "content": sent}
+    else:
+        yield from ((f"/{input_name}/{index}", item) for index, item in enumerate(sent))
+    for pointer, item in _read_run(state[items_name]):
+        yield f"/{items_name}{pointer}", item
+
+
+def _is_state(body: JsonObject) -> bool:
+    return any(
+        isinstance(body.get(input_name), str | list) and isinstance(body.get(items_name), list)
+        for input_name, items_name in _STATE_MEMBERS
+    )
 
 
 def _is_message(value: JsonObject) -> bool:
@@ -251,6 +283,9 @@ DIALECT = DialectTables(
         ),
     ),
     conversations=(
+        ConversationForm(
+            marks=tuple(name for name, _ in _STATE_MEMBERS), accepts=_is_state, read=_read_state
+        ),
         ConversationForm(
             marks=tuple(("type", kind) for kind in (*_RUN_ITEMS, *_RUN_EVENTS)),
             read=_read_run,

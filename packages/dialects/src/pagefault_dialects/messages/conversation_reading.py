@@ -107,7 +107,8 @@ def _read_entries(
             faults += (Fault(pointer + fault.pointer, fault.detail) for fault in exc.faults)
     if faults:
         raise InvalidPayloadError(
-            "There is something among the messages that no dialect knows; `errors` says where.",
+            "There is something among the messages that no dialect knows; `errors` says where. "
+            "Send the messages as the model gets them, each with its role.",
             faults=faults,
         )
     return entries

@@ -144,6 +144,9 @@ def _find_faults(foreign: ForeignMessage, *, may_be_empty: bool) -> list[Fault]:
     """Return the reasons why a value is no message; an empty list for a message."""
     message = foreign.message
     if message is None:
+        if isinstance(foreign.sent, dict) and _is_step(foreign.sent):
+            reason = "is a step of smolagents: send `agent.write_memory_to_messages()` instead"
+            return [Fault(foreign.pointer, reason)]
         # An object with content most often is a dump from which members were left out.
         reason = "has content, but no member that shows whose it is: dump it with all its members"
         return [Fault(foreign.pointer, reason if may_be_empty else "is no message")]
@@ -155,6 +158,11 @@ def _find_faults(foreign: ForeignMessage, *, may_be_empty: bool) -> list[Fault]:
     if not (may_be_empty or any(name in message for name in _CONTENT_MEMBERS)):
         return [Fault(foreign.pointer, "has no content, parts or calls")]
     return []
+
+
+def _is_step(value: JsonObject) -> bool:
+    """Return whether an object is a step of smolagents, whose observations have no call ids."""
+    return "model_output_message" in value or value.keys() == {"task", "task_images"}
 
 
 def _find_role(messages: Sequence[ForeignMessage]) -> EntryRole:
