@@ -159,6 +159,22 @@ def test_steps_that_are_not_folded_are_read_again() -> None:
     assert prefix.summarize(passages).recall_counts == steps[0].recall_counts
 
 
+def test_recalls_of_all_steps_that_are_not_folded_are_counted() -> None:
+    history = [said(1), page(2, "p"), result(3, "p2"), page(4, "q"), result(5, "p4")]
+    prefix = seal([*history, call(6, "a"), result(7, "a"), said(8)], LATER)
+    passages = prefix.index.passages_at(NOTHING_EVICTED, pinned=("p", "q"))
+    assert {*prefix.summarize(passages).recall_counts} == {"p2", "p4"}
+
+
+def test_pinned_result_behind_a_prefix_stays_after_its_added_call() -> None:
+    passages = passages_of(PREFIX)
+    later = [*LATER[:2], result(12, "z"), said(13), call(14, "z"), said(15)]
+    for pinned in ((), (12,)):
+        conversation = PREFIX.build_turns(passages, record(HISTORY), later, pinned)
+        whole = pair_calls([*HISTORY, *later], pinned_results=pinned)
+        assert conversation[-5:] == [*whole[-5:]]
+
+
 def test_prefix_that_later_turns_change_is_read_again() -> None:
     passages = passages_of(PREFIX)
     runs = [passage for passage in passages if not getattr(passage, "turns", ())]
@@ -181,6 +197,7 @@ def test_prefix_that_later_turns_change_is_read_again() -> None:
     assert build([*step, late, later_call]) > count
     changed: Sequence[tuple[Sequence[ComposedTurn], Sequence[int], Sequence[PrefixPassage]]] = [
         (step, [3], passages),
+        (step, [9], passages),
         ((), (), passages),
         (LATER[2:], (), runs),
         # A late answer repeats its call, which is no new step.

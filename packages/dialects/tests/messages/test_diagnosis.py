@@ -96,8 +96,10 @@ def test_finding_about_the_history_as_a_whole_is_first() -> None:
     whole = LossEntry(
         pointer="", from_="history", to="nothing", code="request-too-large", reason="", restore=""
     )
-    assert diagnose(history, TARGETS["openai-chat"], [whole], None) == [
+    of_entry = whole.model_copy(update={"seq": 1})
+    assert diagnose(history, TARGETS["openai-chat"], [of_entry, whole], None) == [
         fault("request-too-large", ""),
+        fault("request-too-large", "/0"),
         fault("not-a-message", "/1"),
     ]
 

@@ -31,6 +31,7 @@ from pagefault_dialects.model.conversation import (
     Turn,
     TurnCall,
 )
+from pagefault_dialects.model.render_options import Audience
 
 Json = dict[str, Any]
 Value = Any
@@ -337,6 +338,26 @@ def test_failed_results_of_a_message_are_counted() -> None:
         for messages, _ in rows
     ]
     assert counts == [count for _, count in rows]
+
+
+def test_turns_of_an_entry_are_for_an_audience() -> None:
+    private: Json = {**TEXT, "annotations": {"audience": ["user"]}}
+    entry = read_entry({"role": "user", "content": [private]})
+    audiences: Sequence[Audience] = ("user", "everyone")
+    found = [
+        read_entry_turns(entry, 1, "", {}, audience=audience, moved_media_ids=frozenset())[0]
+        for audience in audiences
+    ]
+    assert [turn.items for turn in found] == [(TextItem("/content/0", "Hi."),)] * 2
+
+
+def test_block_of_one_provider_in_a_result_has_its_common_form() -> None:
+    block: Json = {"type": "search", "title": "T"}
+    sent = {**ANTHROPIC_RESULT, "content": [TEXT, block]}
+    [turn] = turns({"role": "user", "content": [sent]})
+    [_, item] = turn.items
+    assert isinstance(item, ProviderBlock)
+    assert (item.pointer, item.forms) == ("/content/0", {"anthropic": block})
 
 
 def test_calls_of_a_message_are_found() -> None:

@@ -343,6 +343,15 @@ def test_text_that_was_not_searched_yet_is_read_like_a_tool_result() -> None:
     assert read(PLAIN, text) == texts(text)
     assert read(SEARCHING, short) == texts(short)
     assert read(SEARCHING, text) == [TextItem(P, "See [medium] here."), found]
+    # A reference is restored only if its medium was moved out of the text.
+    moved = replace(MOVED, finds_media=True)
+    restored = replace(stored_medium(STORED, P), is_in_text=True)
+    assert read(moved, f"See {BLOB} in the text, here.") == [
+        TextItem(P, "See [medium] in the text, here."),
+        restored,
+    ]
+    unknown = f"See {OTHER_BLOB} in the text, here."
+    assert read(moved, unknown) == texts(unknown)
     assert [*PLAIN.read_unsearched(7, P)] == texts("7")
     assert [*PLAIN.read_unsearched({"a": 1}, P)] == texts('{"a":1}')
     assert [*PLAIN.read_unsearched(short, P)] == texts(short)

@@ -64,6 +64,7 @@ def test_unread_block_is_a_providers_if_it_has_a_type_of_its_own_or_names_a_file
         ("web_search", {"type": "web_search"}),
         ("cachePoint", {"cachePoint": {"type": "default"}}),
         ("resource_link", {"type": "resource_link", "uri": "a:b", "name": "n"}),
+        ("resource_link", {"uri": "a:b", "name": "n"}),
         ("resource", {"type": "resource", "resource": {"uri": "a:b", "text": "A."}}),
         ("resource", {"type": "resource", "resource": {"uri": "a:b", "blob": ""}}),
         *(

@@ -130,6 +130,8 @@ def test_history_with_faults_is_rendered_without_its_sent_messages() -> None:
     assert heal(faulty).messages == [USER, call("a"), ANSWER]
     half = [{"role": "user", "content": "a\ud83d", "name": "n"}]
     assert heal(half).messages == [{"role": "user", "content": "a\ufffd", "name": "n"}]
+    uncounted = RenderOptions(count_tokens=False)
+    assert (heal(faulty).tokens is None, heal(faulty, options=uncounted).tokens) == (False, None)
     healed = heal([USER, call("a", "b"), ANSWER, None])
     assert [(entry.pointer, entry.code, entry.restore) for entry in healed.loss] == [
         ("/3", "not-a-message", "/3"),
