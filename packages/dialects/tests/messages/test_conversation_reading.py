@@ -200,8 +200,8 @@ def test_refusal_of_a_body_says_what_is_wrong_in_it() -> None:
         ),
         (
             {"messages": [SAID, {"role": "narrator", "content": "hi"}]},
-            "There is something among the messages that no dialect knows; `errors` says where. Send "
-            "the messages as the model gets them, each with its role.",
+            "There is something among the messages that no dialect knows; `errors` says where. "
+            "Send the messages as the model gets them, each with its role.",
             Fault("/messages/1/role", "is the role of no dialect"),
         ),
     ]
