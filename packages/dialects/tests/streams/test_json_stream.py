@@ -15,6 +15,7 @@ HEAD = b"data:image/png;base64,"
 BODIES: dict[str, tuple[bytes, list[bytes], list[bytes]]] = {
     "no string": (b"[1, 2, {}]", [], []),
     "short strings": (b'{"a": "AAAA", "b": ["", "%b"]}' % LONG[1:], [], []),
+    "backslashes": (b'["ab\\\\\\"cd\\\\", "\\\\\\\\", 1]', [], []),
     "a long string": (b'{"a": "%b", "b": 1}' % LONG, [LONG], [bytes(18)]),
     "two long strings": (
         b'["%b////", "x", "%bAA=="]' % (LONG, LONG),
