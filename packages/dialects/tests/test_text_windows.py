@@ -5,7 +5,7 @@ import re
 from urllib.parse import unquote_to_bytes
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from pagefault_dialects import text_windows
@@ -41,6 +41,7 @@ def test_windows_are_the_text_in_pieces() -> None:
 _FEW = st.text("ab-", max_size=14)
 
 
+@settings(max_examples=40)
 @given(text=_FEW, start=st.integers(0, 9), end=st.integers(0, 16))
 def test_search_in_windows_finds_the_first_match(text: str, start: int, end: int) -> None:
     pattern = re.compile("ab?b?-")
@@ -62,6 +63,7 @@ def test_match_ends_at_its_end_or_at_its_start() -> None:
     assert [match_end(pattern, "abba", start, end) for start, end in places] == [0, 3, 2, 3]
 
 
+@settings(max_examples=40)
 @given(st.lists(st.sampled_from([b"%41", b"%", b"%4", b"4", b"%zz", b"%25"]), max_size=9))
 def test_percent_escapes_are_decoded_across_windows(pieces: list[bytes]) -> None:
     data = b"".join(pieces)
