@@ -254,3 +254,11 @@ def test_lone_surrogates_are_replaced_with_one_warning(
 ) -> None:
     warnings = tuple(("lone-surrogate", pointer) for pointer in pointers)
     assert result_of(value) == Result((text(repaired),), warnings=warnings)
+
+
+def test_base64_before_between_and_after_data_uris_leaves_its_slots() -> None:
+    words = f"{PNG64} and {PNG_URI} and {WAV64} and {PNG_URI} and {PNG64}."
+    slots = (0, " and ", 1, " and ", 2, " and ", 3, " and ", 4, ".")
+    found = result_of(words)
+    assert found.parts == (text(*slots), *map(extracted, range(5)))
+    assert [medium.data for medium in found.media] == [PNG, PNG, WAV, PNG, PNG]
