@@ -27,13 +27,25 @@ def change_messages(names: Iterable[str]) -> Readings:
 
 
 def change_bodies(names: Iterable[str]) -> Readings:
-    """Return of bodies how numbers of messages and prompts differ if a member is changed."""
-    return {f"changed-bodies {name}": _change(BODIES[name], _outline_body) for name in names}
+    """Return of bodies how numbers of messages and prompts differ if a member is changed.
+
+    Of lists of messages, only the first message is read, since it decides what the others are.
+    """
+    return {
+        f"changed-bodies {name}": _change(_keep_first(BODIES[name]), _outline_body)
+        for name in names
+    }
 
 
 def change_results(names: Iterable[str]) -> Readings:
     """Return of results how dialects, outcomes and calls differ if a member is changed."""
     return {f"changed-results {name}": _change(RESULTS[name], _outline_results) for name in names}
+
+
+def _keep_first(body: Json) -> Json:
+    if isinstance(body, list):
+        return body[:1]
+    return {name: item[:1] if isinstance(item, list) else item for name, item in body.items()}
 
 
 def _change(value: Json, outline: Callable[[Json], str]) -> str:
