@@ -100,7 +100,6 @@ def test_transcript_is_less_than_a_recording_at_full() -> None:
         ({"metadata": {"language": "python"}, "mime_type": "text/plain"}, "python"),
         ({"modality": "structured", "mime_type": "text/x-python"}, None),
     ],
-    ids=str,
 )
 def test_language_comes_from_metadata_type_or_name(
     fields: dict[str, Any], language: str | None

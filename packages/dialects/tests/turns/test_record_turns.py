@@ -225,7 +225,7 @@ _ROWS = [{"n\u00e4me": f"r\u00f6w {number}", "share": 0.1, "of": []} for number 
             for spelling in SPELLINGS
         ),
     ],
-    ids=repr,
+    ids=len,
 )
 def test_long_text_is_compared_by_the_digest_of_the_whole(whole: str) -> None:
     value = {"result": _ROWS if whole.startswith("[") else whole}
