@@ -148,9 +148,11 @@ def test_only_media_inside_records_take_room_beside_references() -> None:
     assert list(map(limits.count_base64_chars, places)) == [0, 4, 0]
 
 
-def obstacle_of(candidate: Medium, target: Profile, role: TurnRole = "tool") -> Obstacle | None:
+def obstacle_of(
+    candidate: Medium, target: Profile, role: TurnRole = "tool", options: RenderOptions = INLINE
+) -> Obstacle | None:
     [ref] = refs = list_media([turn(candidate, role=role)])
-    return MediaLimits(target, INLINE, refs).find_obstacle(ref)
+    return MediaLimits(target, options, refs).find_obstacle(ref)
 
 
 def test_obstacle_says_what_the_target_accepts_and_whether_another_image_helps() -> None:
@@ -200,6 +202,10 @@ def test_obstacle_says_what_the_target_accepts_and_whether_another_image_helps()
     ]
     assert obstacle_of(medium(damage=CUT), target, "assistant") == Obstacle(
         "no-media-here", "t takes no media in the assistant's turns."
+    )
+    gifs = RenderOptions(accept=("image/gif",))
+    assert obstacle_of(medium(), target, options=gifs) == Obstacle(
+        "not-accepted", "image/png is not among what `accept` names.", fixable_by_resize=True
     )
 
 

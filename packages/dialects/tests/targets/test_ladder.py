@@ -540,9 +540,9 @@ def test_messages_are_copied_unless_their_media_need_a_step() -> None:
     target = replace(PNGS, dialect="d", as_request=lambda native, _: native.message)
     message: JsonObject = {"role": "user", "content": f"@blob:{ID}"}
 
-    def resolve(stored: Medium) -> ResolvedTurns:
+    def resolve(stored: Medium, sent: JsonObject = message) -> ResolvedTurns:
         turns = (turn(stored, role="user"), turn(TextItem("/t", "x"), role="user"))
-        native = NativeMessage("d", message, turns)
+        native = NativeMessage("d", sent, turns)
         return resolve_turns(
             *[replace(each, native_messages=(native,)) for each in turns], target=target
         )
@@ -555,3 +555,7 @@ def test_messages_are_copied_unless_their_media_need_a_step() -> None:
     rewritten = resolve(medium("image/gif"))
     assert [one.copied_messages for one in rewritten.turns] == [None, None]
     assert rewritten.loss == (step("placeholder", "type-not-taken", "t takes no image/gif."),)
+    # A message that does not refer to the medium cannot be sent with its bytes.
+    unreferenced = resolve(medium(), {"role": "user", "content": "Look."})
+    assert [one.copied_messages for one in unreferenced.turns] == [None, None]
+    assert unreferenced.loss == ()
