@@ -572,8 +572,14 @@ def test_levels_of_a_passage_are_those_that_the_frontier_has_passed() -> None:
         "said_folded": [nothing, nothing, folded, nothing, nothing],
         "floor": of_steps(Levels(texts=True, arguments=True), nothing),
     }
-    edge = [history.levels_at(1, Frontier(tool_media=at)).media for at in (1, 2, 3)]
-    assert edge == [False, True, True]
+    # Passages up to the position have the level, and their positions are 2 and 4.
+    for name in names:
+        for index, position in ((1, 2), (2, 4)):
+            before, at = (
+                history.levels_at(index, Frontier.model_validate({name: reached_position}))
+                for reached_position in (position - 1, position)
+            )
+            assert (before, at) == (nothing, reached[name][index])
 
 
 def test_stronger_levels_move_the_weaker_ones() -> None:
