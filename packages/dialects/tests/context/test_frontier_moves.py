@@ -286,3 +286,16 @@ def test_turns_that_are_never_left_out_are_shortened_by_one_level_after_the_othe
     assert shorten_protected(history, beyond) == beyond.model_copy(update={"said_media": 20})
     empty = prepare_eviction([], TARGET, RenderOptions())
     assert shorten_protected(empty, NOTHING_EVICTED) == NOTHING_EVICTED
+
+
+def test_results_that_stay_whole_do_not_count_among_the_reduced_ones() -> None:
+    others = [*step(8, 200), *step(10, 200)]
+    pinned = [*fault(2, 400), *others]
+    assert [describe_moves(prepare(pinned, budget, pinned=["p"])) for budget in (AMPLE, 700)] == [
+        "texts 8, texts 10, results 8, results 10, arguments 10, folded 10"
+    ] * 2
+    recalled = [*fault(2, 9), *fault(4, 9), *fault(6, 400), *others]
+    assert [describe_moves(prepare(recalled, budget)) for budget in (AMPLE, 1_000)] == [
+        "texts 8, texts 10, results 8, results 10, recalled 6, arguments 4, folded 4, "
+        "arguments 6, folded 6, arguments 8, folded 8, arguments 10, folded 10"
+    ] * 2
