@@ -518,3 +518,32 @@ def test_answer_without_a_name_takes_that_of_its_call() -> None:
 
 def test_empty_history_has_no_turns() -> None:
     assert pair_calls([]) == ()
+
+
+def test_call_of_a_pinned_answer_is_left_out_with_a_note() -> None:
+    early = answer(1, "a")
+    paired = pair_calls([early, calling(2, "a", "b"), answer(3, "b")], pinned_results=[1])
+    reason = (
+        "Its answer was shown before it, behind a call that was written for it, and stays there."
+    )
+    note = Omission("", "call", "answered-before", reason)
+    assert paired == (
+        written(1, TurnCall("a", "f", {})),
+        early,
+        replace(calling(2, "b"), items=(note,)),
+        answer(3, "b"),
+    )
+    # The other call keeps its position in the entry.
+    assert [call.entry_position for call in paired[2].calls] == [(2, 1)]
+
+
+def test_calls_of_one_entry_in_several_turns_keep_their_positions_in_it() -> None:
+    turns = [calling(1, "a"), answer(1, "a"), calling(1, "b", "c"), answer(1, "b"), answer(1, "c")]
+    positions = [call.entry_position for turn in pair_calls(turns) for call in turn.calls]
+    assert positions == [None, (1, 1), (1, 2)]
+
+
+def test_positions_of_turns_are_those_of_their_calls_if_these_came_later() -> None:
+    turns = [answer(2, "z"), calling(5, "a"), answer(3, "a"), answer(7, "a"), message("user", 6)]
+    assert [*find_position_seqs(turns)] == [2, 5, 5, 7, 6]
+    assert [*find_position_seqs([Turn("tool", ()), Turn("user", ())])] == [0, 0]
