@@ -12,6 +12,7 @@ from openai.types.chat import (
 )
 from playwright.sync_api import Locator, expect
 
+from pagefault_dialects.messages.histories import SYSTEM_NAMES
 from tests.browser import shop
 from tests.browser.conftest import OpenTab
 from tests.browser.tabs import Tab
@@ -104,6 +105,16 @@ def test_member_that_a_finding_points_at_is_marked(
     expect(pointer).to_contain_text("/messages/0/content/1")
     expect(report.locator("mark")).to_be_visible()
     assert_accessible(tab)
+
+
+def test_system_prompt_of_any_name_is_shown_beside_its_findings(
+    open_service: LiveService, open_tab: OpenTab
+) -> None:
+    tab = doctor(open_service, open_tab)
+    for name in SYSTEM_NAMES:
+        report = examined(tab, json.dumps({name: "Be \ud800 brief.", "messages": [_QUESTION]}))
+        expect(report.locator(".doctor-finding code").last).to_contain_text(f"/{name}")
+        expect(report.locator(".json-tree")).to_contain_text("brief")
 
 
 def test_file_may_be_chosen_again_when_it_has_changed(

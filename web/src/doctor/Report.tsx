@@ -144,7 +144,10 @@ function seqOf([first]: readonly Finding[]): number | undefined {
 }
 
 const LISTS = ["messages", "input", "contents", "history"];
-const SYSTEMS = ["system", "instructions", "systemInstruction", "system_instruction"];
+const SYSTEMS = [
+  ...["system", "instructions", "systemInstruction", "system_instruction"],
+  ...["systemPrompt", "system_prompt", "systemMessages", "taggedSystemMessages"],
+];
 const PLACE = new RegExp(`^/(?:(?:${LISTS.join("|")})/\\d+|(?:${SYSTEMS.join("|")})(?=/|$))`);
 
 /** The text of each message of a history, and of what the system says, by its pointer. */
