@@ -22,7 +22,10 @@ from packages.dialects.tests.targets.resolved_turns import (
     turn,
     write_messages,
 )
-from pagefault_dialects.model.conversation import MediaItem, ResolvedTurn, TurnCall
+from pagefault_dialects.json.values import JsonObject
+from pagefault_dialects.model.conversation import MediaItem, ResolvedTurn, Turn, TurnCall
+from pagefault_dialects.targets.anthropic import mark_cached
+from pagefault_dialects.targets.base64_leaves import Node
 from tests.kit import media
 from tests.providers.anthropic_types import check_anthropic
 
@@ -225,3 +228,37 @@ def test_longer_history_leaves_earlier_messages_as_they_were() -> None:
         whole[:3],
         whole[:4],
     ]
+
+
+def test_call_keeps_its_mark_for_the_cache() -> None:
+    mark: JsonObject = {"type": "ephemeral", "ttl": "1h"}
+    call = TurnCall("call_1", "shoot", {"at": "call_1"}, cache_control=mark)
+    [message] = calls_message("call_1")["content"]
+    assert write_messages("anthropic", turn("assistant", calls=(call,))) == [
+        {"role": "assistant", "content": [{**message, "cache_control": mark}]}
+    ]
+
+
+def test_only_the_last_block_of_a_message_is_marked_for_the_cache() -> None:
+    mark = {"cache_control": {"type": "ephemeral"}}
+    user: dict[str, Any] = {"role": "user"}
+    one, two = text_block("one"), text_block("two")
+    unmarked: list[Node] = [{**user, "content": []}, {**user, "content": ["x"]}, "x"]
+    assert mark_cached({**user, "content": [one, two]}) == {**user, "content": [one, two | mark]}
+    assert mark_cached({**user, "content": "one"}) == {**user, "content": [one | mark]}
+    assert [mark_cached(message) for message in unmarked] == unmarked
+
+
+def test_white_space_ends_no_last_message_of_the_assistant() -> None:
+    def write_last(last: ResolvedTurn) -> Any:  # noqa: ANN401 - JSON
+        return write_messages("anthropic", turn("user", text_item("q ")), last)
+
+    first = {"role": "user", "content": [text_block("q ")]}
+    spoken = turn("assistant", text_item("a "), text_item(" b \n"))
+    assert [write_last(spoken), write_last(turn("user", text_item("b ")))] == [
+        [first, {"role": "assistant", "content": [text_block("a "), text_block(" b")]}],
+        [first, {"role": "user", "content": [text_block("b ")]}],
+    ]
+    message: Node = {"role": "assistant", "content": "a b \n"}
+    sent: ResolvedTurn = Turn("assistant", (text_item("a b \n"),), copied_messages=(message,))
+    assert write_last(sent) == [first, {"role": "assistant", "content": "a b"}]
