@@ -22,7 +22,8 @@ from packages.dialects.tests.targets.resolved_turns import (
     write_messages,
 )
 from pagefault_dialects.model.conversation import MediaItem, ResolvedTurn, TurnCall
-from pagefault_dialects.targets.bedrock import FORMATS
+from pagefault_dialects.targets.base64_leaves import Node
+from pagefault_dialects.targets.bedrock import FORMATS, mark_cached
 from pagefault_dialects.targets.profile import MediaClass
 from pagefault_dialects.targets.table import TARGETS
 from tests.kit import media
@@ -318,3 +319,16 @@ def test_every_accepted_type_has_a_format_of_the_service(kind: MediaClass, membe
     formats = block.members["format"].enum
     assert set(FORMATS[kind]) == TARGETS["bedrock"].media[kind].types
     assert set(FORMATS[kind].values()) <= set(formats)
+
+
+def test_mark_for_the_cache_is_the_last_block() -> None:
+    one: Node = {"text": "one"}
+    mark: Node = {"cachePoint": {"type": "default"}}
+    messages: list[dict[str, Node]] = [
+        {"role": "user", "content": [one]},
+        {"role": "user", "content": []},
+        {"role": "user", "content": "one"},
+    ]
+    marked: list[Node] = [{"role": "user", "content": [*more, mark]} for more in ([one], [])]
+    assert [mark_cached(message) for message in messages] == [*marked, messages[2]]
+    assert mark_cached("one") == "one"

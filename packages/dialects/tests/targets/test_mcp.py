@@ -25,9 +25,11 @@ from packages.dialects.tests.targets.resolved_turns import (
 from pagefault_dialects.json.values import JsonValue, json_text
 from pagefault_dialects.model.conversation import (
     Address,
+    BlockLabel,
     MediaItem,
     ResolvedTurn,
     StoredBytes,
+    TextItem,
     TurnCall,
 )
 from pagefault_dialects.model.render_options import McpRevision
@@ -64,6 +66,9 @@ def result(
         "isError": is_error,
         "_meta": {"pagefault/toolCallId": call_id, "pagefault/toolName": name},
     }
+
+
+TEXT: dict[str, JsonValue] = {"type": "text", "text": "Hi."}
 
 
 def text(value: str) -> JsonValue:
@@ -292,6 +297,49 @@ def test_stored_file_keeps_its_uri() -> None:
                 },
             }
         )
+    ]
+
+
+def test_text_with_a_uri_is_the_resource_or_the_link_that_it_was() -> None:
+    def resource(uri: str, mime_type: str, value: str = "{}") -> JsonValue:
+        return {"type": "resource", "resource": {"uri": uri, "mimeType": mime_type, "text": value}}
+
+    link: dict[str, JsonValue] = {"type": "resource_link", "uri": URL, "name": "a.txt"}
+    head = f"a.txt\n{URL}"
+    cases: list[tuple[str, BlockLabel, JsonValue]] = [
+        (
+            "{}",
+            BlockLabel(uri="file:///b/a.json"),
+            resource("file:///b/a.json", "application/json"),
+        ),
+        ("{}", BlockLabel(uri="file:///a.json/b"), resource("file:///a.json/b", "text/plain")),
+        ("{}", BlockLabel(uri="x:a.csv"), resource("x:a.csv", "text/plain")),
+        ("{}", BlockLabel(uri="x:a b\n\ud800é"), resource("x:a%20b%0A%3Fé", "text/plain")),
+        ("{}", BlockLabel(uri="x:a", mime_type="text/csv"), resource("x:a", "text/csv")),
+        (head, BlockLabel("a.txt", URL), link),
+        (f"T\n{head}", BlockLabel("a.txt", URL), {**link, "title": "T"}),
+        (
+            f"{head}\ntext/csv\n12 bytes\nTwo\nlines.",
+            BlockLabel("a.txt", URL),
+            {**link, "mimeType": "text/csv", "size": 12, "description": "Two\nlines."},
+        ),
+        (f"A\nB\n{head}", BlockLabel("a.txt", URL), resource(URL, "text/plain", f"A\nB\n{head}")),
+        (f"{head}.", BlockLabel("a.txt", URL), resource(URL, "text/plain", f"{head}.")),
+        ("Hi.", BlockLabel("a.txt", meta={"a": 1}), {**TEXT, "_meta": {"a": 1}}),
+        (
+            "{}",
+            BlockLabel(uri="ui://a", meta={"a": 1}),
+            {
+                "type": "resource",
+                "resource": {
+                    **{"uri": "ui://a", "mimeType": "text/plain", "text": "{}"},
+                    "_meta": {"a": 1},
+                },
+            },
+        ),
+    ]
+    assert [mcp(answer(TextItem("/content", value, label=label))) for value, label, _ in cases] == [
+        [result(block)] for _, _, block in cases
     ]
 
 
