@@ -19,7 +19,8 @@ DATA_DIR_OPTION := --data-dir "$${PAGEFAULT_DATA_DIR:-data}"
 HASTY := npm_config_fetch_retries=1 npm_config_fetch_retry_mintimeout=1000 npm_config_fetch_timeout=20000
 # Left out by `make test`; `make check` runs all of it. First commands, proxies and programs of others in processes of their own.
 E2E := tests/e2e $(wildcard packages/*/tests/e2e)
-# Load, crashes, full disks, hostile texts and processes that take long to start, and single tests with the marker `slow`.
+# Load, crashes, full disks, hostile texts and processes that take long to start; with single tests marked `slow`, and with tests over HTTP on
+# PostgreSQL and S3 that are tried on SQLite too (`second_engine`).
 STRESS := tests/faults tests/security tests/e2e/test_kill.py tests/e2e/test_resumable_upload.py tests/e2e/test_events_across_processes.py \
   tests/cluster/test_stores.py tests/contract/test_event_streams_under_load.py tests/contract/test_overload.py tests/contract/test_random_models_api.py \
   tests/integration/test_sweep_race.py $(wildcard tests/e2e/test_*_memory.py packages/*/tests/test_*_memory.py packages/*/tests/e2e/test_*_memory.py)
@@ -46,7 +47,7 @@ run: install ## Serve on 127.0.0.1:8000 with SQLite and a local directory; PORT=
 	@PAGEFAULT_STARTED_BY="make run" $(BIN)/pagefault serve $(DATA_DIR_OPTION) $(if $(findstring command,$(origin PORT)),--port $(PORT))
 test: $(VENV)/python.stamp nginx pgbouncer redis ## Run the tests of the service, PostgreSQL and S3 included
 	@$(MAKE) -s --no-print-directory -j 3 SIDE_BY_SIDE=1 $(VENV)/dev.stamp web
-	$(PYTEST) -n 3 --dist loadgroup --no-loadscope-reorder -m "not slow" $(TESTED)
+	$(PYTEST) -n 3 --dist loadgroup --no-loadscope-reorder -m "not slow and not second_engine" $(TESTED)
 test-all: test e2e stress
 check: lint types imports openapi-check openapi-diff web-check bench-smoke peers-check clients-check site release-check deploy-check test e2e stress ## Run everything that CI runs
 fmt: $(VENV)/dev.stamp ## Format the code
@@ -58,7 +59,7 @@ e2e: $(VENV)/dev.stamp web nginx pgbouncer ## Run the tests that start commands,
 	$(PYTEST) -n 3 --dist loadgroup --no-loadscope-reorder $(E2E) $(STRESS:%=--ignore=%)
 stress: $(VENV)/dev.stamp web chromium nginx pgbouncer redis ## Run slow tests: crash, fill and overload the service, in the short forms of `make torture`
 	$(PYTEST) -n 3 --dist loadgroup --no-loadscope-reorder $(STRESS)
-	$(PYTEST) -n 3 --dist loadgroup --no-loadscope-reorder -m slow $(TESTED)
+	$(PYTEST) -n 3 --dist loadgroup --no-loadscope-reorder -m "slow or second_engine" $(TESTED)
 lint: $(VENV)/dev.stamp ## Check style
 	$(BIN)/ruff format --check .
 	$(BIN)/ruff check .

@@ -105,10 +105,16 @@ def pytest_xdist_make_scheduler(config: pytest.Config, log: Producer) -> LoadGro
 
 
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
-    """Try a test on both engines, or on those that its marker `engines` names."""
+    """Try a test on both engines, or on those that its marker `engines` names.
+
+    What is tried over HTTP on SQLite first has the marker `second_engine` on the other engine.
+    """
     if "engine" in metafunc.fixturenames:
         named = metafunc.definition.get_closest_marker("engines")
-        engines = named.args if named else ENGINES
+        first, *others = named.args if named else ENGINES
+        is_of_stores = "integration" in metafunc.definition.path.parts
+        marks = [] if is_of_stores else [pytest.mark.second_engine]
+        engines = [first, *(pytest.param(engine, marks=marks) for engine in others)]
         metafunc.parametrize("engine", engines, indirect=True, scope="session")
 
 
