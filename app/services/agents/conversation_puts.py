@@ -103,7 +103,7 @@ class _Put:
     query: ConversationQuery
     beginning: CompactedBeginning | None = None
     """The stored messages that a compaction item among the sent messages represents."""
-    prepared: dict[tuple[str, int, bool, frozenset[str]], PreparedMessage] = field(
+    prepared: dict[tuple[str, int, bool, tuple[str, ...]], PreparedMessage] = field(
         default_factory=dict
     )
     """The messages whose media were stored by an earlier attempt; see `_prepare` for the key."""
@@ -390,7 +390,7 @@ class ConversationPuts:
         left out of a message with new content, wherever they are in it.
         """
         has_new_blocks = index == comparison.partly_stored
-        stored_results = comparison.stored_results.get(index, frozenset())
+        stored_results = comparison.stored_results.get(index, ())
         key = (target.session_id, index, has_new_blocks, stored_results)
         if key in put.prepared:
             return put.prepared[key]

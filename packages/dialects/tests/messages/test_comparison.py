@@ -239,12 +239,36 @@ def test_stored_results_are_left_out_of_a_message_with_new_content() -> None:
     ]
     for blocks, new_blocks in rows:
         grown: JsonObject = {**begun, "content": blocks}
-        known = frozenset({"c1"})
+        known = ("c1",)
         assert compared(stored, USER, calling, grown) == Comparison((2,), stored_results={2: known})
         rest = drop_stored_results(grown, _units_of_one, known)
         assert rest == {**begun, "content": new_blocks}
         both = [*stored, *units(rest, first=4)]
         assert compared(both, USER, calling, grown) == Comparison()
+
+
+def test_only_the_first_of_several_results_with_one_id_or_without_one_are_stored() -> None:
+    def result(call_id: str, text: str) -> JsonObject:
+        return {"type": "tool_result", "tool_use_id": call_id, "content": text}
+
+    def response(name: str) -> JsonObject:
+        return {"functionResponse": {"name": name, "response": {"time": 10}}}
+
+    ten, eleven, other = result("c1", "Ten."), result("c1", "Eleven."), result("c2", "Ten.")
+    rows: list[tuple[str, list[JsonObject], list[JsonObject], tuple[str, ...]]] = [
+        ("content", [ten], [eleven, other], ("c1",)),
+        ("content", [ten], [ten], ("c1",)),
+        ("content", [ten, ten], [other, ten], ("c1", "c1")),
+        ("parts", [response("clock")], [response("date")], ("",)),
+    ]
+    for name, first, new, known in rows:
+        stored = units(USER, {"role": "user", name: first}, first=1)
+        grown: JsonObject = {"role": "user", name: [*first, *new]}
+        assert compared(stored, USER, grown) == Comparison((1,), stored_results={1: known})
+        rest = drop_stored_results(grown, _units_of_one, known)
+        assert rest == {"role": "user", name: new}
+        both = [*stored, *units(rest, first=3)]
+        assert compared(both, USER, grown) == Comparison()
 
 
 def test_results_stay_in_a_message_where_they_cannot_be_told_apart() -> None:
@@ -253,12 +277,11 @@ def test_results_stay_in_a_message_where_they_cannot_be_told_apart() -> None:
     result = {"type": "tool_result", "content": "Ten."}
     rows: list[tuple[JsonObject, str]] = [
         ({"role": "assistant", "parts": [part, {"type": "text", "text": "It is ten."}]}, "c1"),
-        ({"role": "user", "content": [{**result, "tool_use_id": ""}, "Go on."]}, ""),
         ({"role": "user", "content": [{**result, "tool_use_id": "c1"}]}, "c1"),
         (ANSWER, "c1"),
     ]
     for message, call_id in rows:
-        assert drop_stored_results(message, _units_of_one, frozenset({call_id})) is message
+        assert drop_stored_results(message, _units_of_one, (call_id,)) is message
 
 
 def test_calls_beside_a_text_grow() -> None:

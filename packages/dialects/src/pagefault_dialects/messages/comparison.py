@@ -14,7 +14,7 @@ client. Then any sent result of the call is equal to it.
 import hashlib
 import re
 from bisect import bisect_left
-from collections import defaultdict, deque
+from collections import Counter, defaultdict, deque
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Literal, NamedTuple, TypeAlias
@@ -94,9 +94,9 @@ class Comparison:
     partly_stored: int | None = None
     """The index of the first message in `new` whose beginning is stored already."""
     difference: Difference | None = None
-    stored_results: Mapping[int, frozenset[str]] = field(default_factory=dict)
+    stored_results: Mapping[int, tuple[str, ...]] = field(default_factory=dict)
     """The ids of the calls whose results are stored, by the index of a message in `new` that has
-    such results beside new content."""
+    such results beside new content. An id that several of these results have is repeated."""
 
 
 def digest_bytes(data: bytes) -> str:
@@ -361,7 +361,7 @@ class _Comparer:
             new.append(index)
         partly_stored = next((index for index in new if self.counts[index].stored), None)
         stored_results = {
-            index: frozenset(call_ids)
+            index: tuple(call_ids)
             for index in new
             if (call_ids := self.counts[index].stored_results) and index != partly_stored
         }
@@ -472,27 +472,34 @@ def keep_new_blocks(
 
 
 def drop_stored_results(
-    message: JsonObject, split: Callable[[JsonObject], Sequence[Unit]], call_ids: frozenset[str]
+    message: JsonObject, split: Callable[[JsonObject], Sequence[Unit]], call_ids: Iterable[str]
 ) -> JsonObject:
     """Return a message without the blocks that are only stored results.
 
     Args:
         message: A message with stored results and new content.
         split: Returns the units of a message.
-        call_ids: The ids of the calls whose results are stored. A result without an id is kept.
+        call_ids: The ids of the calls whose results are stored, one for each result. Of several
+            results with the same id, or without one, the first are the stored ones.
 
     Returns:
         `message` itself, if no block can be left out.
     """
+    counts = Counter(call_ids)
 
-    def is_stored(units: Sequence[Unit]) -> bool:
-        return bool(units) and all(
-            unit.kind == "result" and unit.call_id and unit.call_id in call_ids for unit in units
+    def take_stored(units: Sequence[Unit]) -> bool:
+        """Return whether units are stored results; if so, these do not count any more."""
+        needed = Counter(unit.call_id for unit in units)
+        are_stored = bool(units) and all(
+            unit.kind == "result" and counts[unit.call_id] >= needed[unit.call_id] for unit in units
         )
+        if are_stored:
+            counts.subtract(needed)
+        return are_stored
 
     for name in _CONTENT_NAMES:
         blocks = message.get(name)
         if isinstance(blocks, list):
-            kept = [block for block in blocks if not is_stored(split({**message, name: [block]}))]
+            kept = [block for block in blocks if not take_stored(split({**message, name: [block]}))]
             return {**message, name: kept} if 0 < len(kept) < len(blocks) else message
     return message
