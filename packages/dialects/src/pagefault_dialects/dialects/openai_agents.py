@@ -8,7 +8,7 @@ In both languages, a run yields items that contain such an item, and events that
 state (`RunState`) has the input and the items.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
 from pagefault_dialects.dialects.envelope import DialectTables, Envelope, Wrapper, by_value
@@ -179,7 +179,7 @@ _STATE_MEMBERS = (("original_input", "generated_items"), ("originalInput", "gene
 
 def _read_state(state: JsonValue) -> Iterator[tuple[str, JsonValue]]:
     """Yield the input of a run and its items, in the order in which the model gets them."""
-    input_name, items_name = next(names for names in _STATE_MEMBERS if names[0] in state)
+    [input_name, items_name] = _find_state_members(state)
     sent = state[input_name]
     if isinstance(sent, str):
         yield f"/{input_name}", {"role": "user", "content": sent}
@@ -189,11 +189,13 @@ def _read_state(state: JsonValue) -> Iterator[tuple[str, JsonValue]]:
         yield f"/{items_name}{pointer}", item
 
 
-def _is_state(body: JsonObject) -> bool:
-    return any(
-        isinstance(body.get(input_name), str | list) and isinstance(body.get(items_name), list)
-        for input_name, items_name in _STATE_MEMBERS
-    )
+def _find_state_members(body: JsonObject) -> Sequence[str]:
+    """Return the names of the members with input and items; nothing for a body that is no state."""
+    for names in _STATE_MEMBERS:
+        sent, items = map(body.get, names)
+        if isinstance(sent, str | list) and isinstance(items, list):
+            return names
+    return ()
 
 
 def _is_message(value: JsonObject) -> bool:
@@ -284,7 +286,9 @@ DIALECT = DialectTables(
     ),
     conversations=(
         ConversationForm(
-            marks=tuple(name for name, _ in _STATE_MEMBERS), accepts=_is_state, read=_read_state
+            marks=tuple(name for name, _ in _STATE_MEMBERS),
+            accepts=lambda body: bool(_find_state_members(body)),
+            read=_read_state,
         ),
         ConversationForm(
             marks=tuple(("type", kind) for kind in (*_RUN_ITEMS, *_RUN_EVENTS)),
