@@ -164,6 +164,17 @@ def test_declared_base64_is_found_in_every_spelling(payload: str) -> None:
     assert found_in(block) == {"/source/data": ("image/png", LARGE)}
 
 
+def test_declared_literal_of_a_file_with_blanks_in_its_first_bytes_is_found() -> None:
+    files = {
+        "audio/wav": wav(),
+        "application/pdf": pdf("x" * 1_024),
+        "video/mp4": b"\0\0\0 ftypisom" + bytes(1_024),
+    }
+    for mime_type, data in files.items():
+        block = {"source": {"media_type": mime_type, "data": f" {data!r}"}}
+        assert found_in(block) == {"/source/data": (mime_type, data)}
+
+
 @pytest.mark.parametrize("size", [1_023, 1_024])
 @pytest.mark.parametrize(
     "block",
@@ -210,6 +221,7 @@ def test_medium_in_a_sentence_is_moved_from_1024_decoded_bytes_on(size: int) -> 
         {"mimeType": 5, "data": NOISE_B64},
         {"media_type": None, "data": NOISE_B64},
         {"mimeType": "text/plain", "data": "ACGT" * 500},
+        {"type": "text", "media_type": "text/plain", "data": f"b'{'<html>' * 500}'"},
         {"type": "x", "bytes": "a" * 2_000},
         {"format": "wav", "data": "prerecordedmessages/x/y/zabc"},
         {"mimeType": "image/png", "note": NOISE_B64},

@@ -90,8 +90,12 @@ def find_declared_media(value: JsonValue, messages: Iterable[JsonValue]) -> list
 
 
 def _begins_with_words(text: str) -> bool:
-    """Return whether there is a space in the beginning of a text, so that it is not base64."""
-    return " " in text[:80].strip()
+    """Return whether there is a space in the beginning of a text, so that it is not base64.
+
+    Literals of bytes may have spaces: files of many formats have some in their first bytes.
+    """
+    beginning = text[:80].strip()
+    return " " in beginning and not beginning.startswith(("b'", 'b"'))
 
 
 def _find_in_block(holder: JsonValue, path: ValuePath | None, text: str) -> SplitDataUri | None:
@@ -104,7 +108,9 @@ def _find_in_block(holder: JsonValue, path: ValuePath | None, text: str) -> Spli
     """
     if _begins_with_words(text):
         return None
-    declared = _find_declared_type(holder, path)
+    # The data of a source of the type `text` are the text itself.
+    is_text = isinstance(holder, dict) and holder.get("type") == "text"
+    declared = None if is_text else _find_declared_type(holder, path)
     data = decode_undeclared(text) if declared is None else decode_declared_text(text)
     sniffed = None if data is None else sniff(data[:512])
     is_recording = sniffed is not None and resource_kind(sniffed) in PLAYABLE_KINDS
