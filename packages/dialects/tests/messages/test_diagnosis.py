@@ -229,7 +229,12 @@ def test_history_has_the_form_of_a_target_if_all_its_messages_are_requests_of_it
     message = ForeignMessage("", {"role": "user"})
     requests = ReadHistory([message, message], ())
     file = ReadHistory([message, replace(message, has_request_form=False)], ())
+    prompted = ReadHistory([replace(message, is_system_prompt=True), message], ())
     rows: Sequence[tuple[ReadHistory, str, Dialect | None, bool]] = [
+        (prompted, "anthropic", "anthropic", True),
+        (prompted, "openai-responses", "openai-responses", True),
+        (prompted, "openai-chat", "openai-chat", False),
+        (prompted, "openai-chat", None, False),
         (requests, "gemini", "gemini", True),
         (requests, "gemini", "bedrock", False),
         (requests, "openai-chat", None, True),

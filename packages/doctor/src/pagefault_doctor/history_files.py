@@ -6,7 +6,7 @@ Source: design document `context.md`, "Healing".
 import json
 import sys
 import tempfile
-from collections.abc import AsyncIterator, Callable, Mapping
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
 from typing import Any, cast, get_args
@@ -186,10 +186,13 @@ def build_repaired_body(sent: JsonValue, diagnosis: Mapping[str, Any]) -> dict[s
     is_same_dialect = isinstance(sent, dict) and diagnosis["dialect"] in (target, None)
     body = dict(sent) if is_same_dialect else {}
     name = find_list_name(sent) if is_same_dialect else None
-    if name is not None and list_sent_messages(sent) == diagnosis["messages"]:
+    system_names = [item for item in SYSTEM_NAMES if body.get(item)]
+    if system_names and not _has_system_form(body, system_names, target, diagnosis["dialect"]):
+        body = {key: value for key, value in body.items() if key not in SYSTEM_NAMES}
+        system_names = []
+    elif name is not None and list_sent_messages(sent) == diagnosis["messages"]:
         return body
-    request_names = (item for item in SYSTEM_NAMES if item not in MASTRA_SYSTEM_NAMES)
-    system_name = next((item for item in request_names if body.get(item)), None)
+    system_name = system_names[0] if system_names else None
     changes_system = any(finding["rule"] in _SYSTEM_RULES for finding in diagnosis["findings"])
     system = diagnosis.get("system")
     if system is None or changes_system or system_name is None:
@@ -200,6 +203,28 @@ def build_repaired_body(sent: JsonValue, diagnosis: Mapping[str, Any]) -> dict[s
     if name != messages_name:
         body.pop(name or "", None)
     return {**body, messages_name: diagnosis["messages"]}
+
+
+def _has_system_form(
+    body: Mapping[str, JsonValue], names: Sequence[str], target: str, dialect: str | None
+) -> bool:
+    """Return whether requests of a target may have the system prompt of a body as it is.
+
+    Args:
+        body: The body.
+        names: The names of the members with its system prompts.
+        target: The target.
+        dialect: The dialect of the body; `None` if it could be of any dialect.
+    """
+    prompt = body[names[0]]
+    # Frameworks have messages as system prompts, and providers have texts and blocks.
+    has_messages = any(
+        isinstance(item, dict) and "content" in item
+        for item in (prompt if isinstance(prompt, list) else [prompt])
+    )
+    is_single = len(names) == 1 and names[0] not in MASTRA_SYSTEM_NAMES
+    is_in_dialect = dialect == target or (target == "anthropic" and names[0] == "system")
+    return is_single and is_in_dialect and not has_messages
 
 
 def _write_file(output: Path, body: dict[str, Any]) -> None:

@@ -2,10 +2,13 @@
 
 import json
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from tests.kit.loaded_command import LoadedCommand
+
+Json = dict[str, Any]
 
 ESCAPE = "\x1b"
 
@@ -107,6 +110,25 @@ def test_repaired_system_messages_of_mastra_are_the_system_of_the_request(
         "system": "Be kind.\n\nAnd brief.",
         "messages": [{"role": "user", "content": "Look."}],
     }
+
+
+def test_system_prompt_is_written_in_the_form_of_the_target(pagefault: LoadedCommand) -> None:
+    brief, look = ({"role": "system", "content": "Be brief."}, {"role": "user", "content": "Look."})
+    text = {"system": "Be brief."}
+    cached = {"system": [{"type": "text", "text": "Be brief.", "cache_control": None}]}
+    message = {"messages": [{"role": "user", "content": [{"text": "Look."}]}]}
+    rows: list[tuple[Json, str, Json]] = [
+        *((sent, "anthropic", {**sent, "messages": [look]}) for sent in (text, cached)),
+        ({"system": [brief]}, "anthropic", {**text, "messages": [look]}),
+        ({"instructions": brief}, "anthropic", {**text, "messages": [look]}),
+        ({"systemMessages": [brief], **text}, "openai-chat", {"messages": [brief, brief, look]}),
+        (text, "openai-chat", {"messages": [brief, look]}),
+        (text, "bedrock", {"system": [{"text": "Be brief."}], **message}),
+    ]
+    for prompt, target, repaired in rows:
+        given = json.dumps({**prompt, "messages": [look], "model": "m"})
+        done = pagefault.run("doctor", "-", "--target", target, "--output", "-", given=given)
+        assert json.loads(done.stdout) == {"model": "m", **repaired}
 
 
 def test_sound_file_stays_as_it_was(pagefault: LoadedCommand) -> None:

@@ -119,7 +119,11 @@ def make_entry_pointer(seq: int) -> str:
 def has_target_form(history: ReadHistory, target: str, main_dialect: Dialect | None) -> bool:
     """Return whether a history is in the form of a target's requests."""
     are_requests = all(message.has_request_form for message in history.messages)
-    return target == (main_dialect or "openai-chat") and are_requests
+    # A request of OpenAI Chat has no member for a system prompt beside its messages.
+    lacks_place = target == "openai-chat" and any(
+        message.is_system_prompt for message in history.messages
+    )
+    return target == (main_dialect or "openai-chat") and are_requests and not lacks_place
 
 
 def _find_split_calls(history: ReadHistory) -> Iterator[Finding]:
