@@ -105,11 +105,23 @@ def test_media_over_a_limit_are_evicted_with_a_quarter_of_the_others() -> None:
     def media(*positions: int) -> list[list[dict[str, int]]]:
         return [[{"tool_media": at}] if at else [] for at in positions]
 
-    images = [replace(STORED, max_images=most) for most in (8, 7, 4, 2, 0)]
-    assert [reach(options) for options in images] == media(0, 4, 6, 8, 0)
-    chars = (32_000, 31_999, 28_000, 16_000, 4_000, 0)
-    assert [reach(STORED, most) for most in chars] == media(0, 4, 4, 6, 8, 0)
+    images = [replace(STORED, max_images=most) for most in (8, 7, 4, 2, 1, 0)]
+    assert [reach(options) for options in images] == media(0, 4, 6, 8, 0, 0)
+    chars = (32_000, 31_999, 28_000, 16_000, 8_000, 4_000, 0)
+    assert [reach(STORED, most) for most in chars] == media(0, 4, 4, 6, 8, 0, 0)
     assert reach(RenderOptions(max_images=2), 4_000) == []
+
+
+def test_media_that_are_too_large_alone_evict_no_others() -> None:
+    first, *others = steps(9, PICTURE)
+    large = replace(PICTURE, pointer="/1", size_bytes=30_000)
+    turns = [replace(first, items=(*first.items, large)), *others]
+    # Without the large one, the pictures have 16,000 characters of base64.
+    assert [list_frontiers(turns, STORED, most) for most in (39_999, 16_000, 15_999)] == [
+        [],
+        [],
+        [{"tool_media": 4}],
+    ]
 
 
 def test_protected_turns_are_shortened_first_if_they_alone_exceed_the_limit() -> None:

@@ -242,6 +242,11 @@ def test_media_that_do_not_fit_together_become_smaller_and_then_text_from_the_ol
     # The newest image is too large even alone, so the older ones can stay.
     assert [limit(most, 300, 300, 9_000) for most in (1_200, 1_199)] == ["oos", "pos"]
     assert limit(400, 300, 299, smaller_bytes=300) == "po"
+    sizes = {12_000: (3_000, 3_000, 3_000), 11_999: (3_000, 3_000, 3_000), 400: (300, 3_000)}
+    assert [
+        limit_size([form(medium(size_bytes=size)) for size in item], most)
+        for most, item in sizes.items()
+    ] == [False, True, False]
     [picture] = pictures(3_000)
     limit_size([picture], 3_999)
     reason = "All media together may have 4.0 kB of base64; the newest stay."

@@ -94,17 +94,18 @@ def _measure_excess(resolved: ResolvedTurns, load: Load, options: RenderOptions)
     """Return the load that has to be evicted for a conversation to fit its limits.
 
     If a request has too many or too large media, more than a quarter of the attached media, or a
-    quarter of their base64, is evicted in addition, as room for the next turns.
+    quarter of their base64, is evicted in addition, as room for the next turns. The last attached
+    medium stays, and media that are too large alone leave their room to the others.
     """
     batch = 0 if options.frontier is None else options.evict_batch
     tokens = count_excess_tokens(load.tokens, options.max_tokens, batch)
-    if options.frontier is None:
+    if options.frontier is None or load.media <= 1:
         # Media over the limit are replaced when turns are resolved.
         return Load(tokens)
-    codes = [entry.code for entry in resolved.loss]
     # The media that exceed a limit are lines or smaller images in `resolved`.
-    media = 1 + load.media // 4 if "too-many-media" in codes else 0
-    base64_chars = max(1, load.base64_chars // 4) if "request-too-large" in codes else 0
+    exceeds_count = any(entry.code == "too-many-media" for entry in resolved.loss)
+    media = 1 + load.media // 4 if exceeds_count else 0
+    base64_chars = max(1, load.base64_chars // 4) if resolved.exceeds_size else 0
     return Load(tokens, media, base64_chars)
 
 

@@ -87,6 +87,9 @@ class ResolvedTurns:
     """The entries of the loss account, in reading order."""
     loss_counts: tuple[int, ...] = field(default=(), compare=False)
     """The number of loss entries of each turn."""
+    exceeds_size: bool = field(default=False, compare=False)
+    """True if media were replaced because all media together have too much base64. Media that have
+    too much alone do not count."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -128,7 +131,7 @@ class Ladder:
         ]
         for kind in _MEDIA_CLASSES:
             limit_count(forms, kind, limits.find_max_media(kind))
-        limit_size(forms, self.max_base64)
+        exceeds_size = limit_size(forms, self.max_base64)
         copied: dict[int, tuple[Node, ...]] = {}
         for native_range in native_ranges:
             native_forms = [forms[index] for index in find_media_range(native_range, media_ranges)]
@@ -141,6 +144,7 @@ class Ladder:
             tuple(turn for turn, _ in resolved),
             tuple(entry for _, entries in resolved for entry in entries),
             tuple(len(entries) for _, entries in resolved),
+            exceeds_size,
         )
 
     def _choose_form(

@@ -197,8 +197,12 @@ def limit_count(forms: Sequence[MediumForm], kind: MediaClass, max_media: int | 
         form.step_down(obstacle, to_text=True)
 
 
-def limit_size(forms: Sequence[MediumForm], max_base64: int) -> None:
-    """Replace the oldest media by smaller images, and then by text, until all together fit."""
+def limit_size(forms: Sequence[MediumForm], max_base64: int) -> bool:
+    """Replace the oldest media by smaller images, and then by text, until all together fit.
+
+    Returns:
+        Whether media were replaced although each of them would fit alone.
+    """
     obstacle = Obstacle(
         "request-too-large",
         f"All media together may have {format_size(max_base64)} of base64; the newest stay.",
@@ -209,15 +213,17 @@ def limit_size(forms: Sequence[MediumForm], max_base64: int) -> None:
         while form.base64_chars > max_base64:
             form.step_down(obstacle, to_text=not form.is_smaller_useful)
     total = sum(form.base64_chars for form in forms)
+    is_exceeded = total > max_base64
     for to_text in (False, True):
         for form in forms:
             if total <= max_base64:
-                return
+                return is_exceeded
             if not form.base64_chars or not (to_text or form.is_smaller_useful):
                 continue
             total -= form.base64_chars
             form.step_down(obstacle, to_text=to_text)
             total += form.base64_chars
+    return is_exceeded
 
 
 def make_loss_entry(
