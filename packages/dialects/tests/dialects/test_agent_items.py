@@ -115,7 +115,7 @@ def test_state_of_a_run_is_its_input_and_its_items() -> None:
 
 
 def test_state_is_read_from_the_members_that_have_its_input_and_its_items() -> None:
-    others = [None, 1, {"items": []}, "Look.", []]
+    others: list[object] = [None, 1, {"items": []}, "Look.", []]
     for sent in others:
         state = {"original_input": sent, "originalInput": "Look.", "generatedItems": []}
         assert [entry.pointer for entry in read_conversation(state).entries] == ["/originalInput"]
