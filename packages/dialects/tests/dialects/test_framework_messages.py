@@ -10,6 +10,8 @@ from pagefault_dialects.dialects.openai_responses import (
     make_compaction_item,
 )
 from pagefault_dialects.messages.entry_reading import read_entry
+from pagefault_dialects.messages.healing import heal
+from tests.kit.media import b64, png
 
 Json = dict[str, Any]
 TEXT = {"type": "text", "text": "a"}
@@ -131,6 +133,15 @@ def test_result_of_llama_index_has_its_call_beside_its_blocks() -> None:
         ],
     }
     assert message.original_pointers == {"/content/0": "/blocks"}
+
+
+def test_image_of_haystack_is_no_loss() -> None:
+    image: Json = {"base64_image": b64(png()), "mime_type": "image/png", "detail": None, "meta": {}}
+    content = [{"text": "Look."}, {"image": {**image, "validation": True}}]
+    healed = heal([{"role": "user", "meta": {}, "name": None, "content": content}], "anthropic")
+    source = {"type": "base64", "media_type": "image/png", "data": b64(png())}
+    blocks = [{"type": "text", "text": "Look."}, {"type": "image", "source": source}]
+    assert (healed.messages, healed.loss) == ([{"role": "user", "content": blocks}], ())
 
 
 def test_message_of_haystack_before_2_9_has_underscored_members() -> None:

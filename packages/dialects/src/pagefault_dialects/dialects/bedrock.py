@@ -100,6 +100,10 @@ _DISTINCTIVE_MEMBERS = frozenset(("toolUse", "toolResult", "reasoningContent", "
 
 def _is_block(block: JsonObject) -> bool:
     """Return whether an object with one of `_BLOCK_MEMBERS` is a block of Bedrock."""
+    image = block.get("image")
+    if isinstance(image, dict) and "base64_image" in image:
+        # A part of Haystack.
+        return False
     return "type" not in block and (len(block) == 1 or not _DISTINCTIVE_MEMBERS.isdisjoint(block))
 
 

@@ -53,6 +53,11 @@ def _read_thought(part: JsonObject) -> list[JsonValue]:
     return [thought_block(part["reasoning"]["reasoning_text"])]
 
 
+def _read_image(part: JsonObject) -> list[JsonValue]:
+    image = part["image"]
+    return [medium_block("image", image["base64_image"], image.get("mime_type"), None)]
+
+
 def _read_file(part: JsonObject) -> list[JsonValue]:
     file = part["file"]
     name, mime_type = file.get("filename"), file.get("mime_type")
@@ -147,10 +152,10 @@ DIALECT = DialectTables(
             read=_read_underscored,
         ),
     ),
-    # The part of an image is read as a block of Bedrock, whose only member has the same name.
     message_blocks=(
         _make_message_block("tool_call", "tool_name", _read_call),
         _make_message_block("reasoning", "reasoning_text", _read_thought),
+        _make_message_block("image", "base64_image", _read_image),
         _make_message_block("file", "base64_data", _read_file),
     ),
     ignored_members=frozenset(("meta", "name")),
