@@ -27,7 +27,7 @@ from pagefault_dialects.turns.sealed_turns import seal_turns
 Json = Any
 
 
-def said(seq: int) -> ComposedTurn:
+def user_turn(seq: int) -> ComposedTurn:
     return Turn("user", (TextItem("/content", f"Hi {seq}."),), f"/{seq}", seq)
 
 
@@ -41,23 +41,23 @@ def result(seq: int, call_id: str, **more: Json) -> ComposedTurn:
 
 
 def page(seq: int, page_id: str) -> ComposedTurn:
-    asked = TurnCall(f"p{seq}", "page_fault", {"page_id": page_id, "target_level": 1})
-    return Turn("assistant", (), f"/{seq}", seq, (asked,))
+    call = TurnCall(f"p{seq}", "page_fault", {"page_id": page_id, "target_level": 1})
+    return Turn("assistant", (), f"/{seq}", seq, (call,))
 
 
 # Three steps, of which the second one was not answered, and messages between them.
 HISTORY = [
-    said(1),
+    user_turn(1),
     call(2, "a"),
     result(3, "a"),
     call(4, "b"),
-    said(5),
+    user_turn(5),
     call(6, "c"),
     result(7, "c"),
     result(8, "orphan"),
-    said(9),
+    user_turn(9),
 ]
-LATER = [call(10, "d"), result(11, "d"), said(12)]
+LATER = [call(10, "d"), result(11, "d"), user_turn(12)]
 
 
 def record(turns: Sequence[ComposedTurn]) -> dict[int, list[ComposedTurn]]:
@@ -144,7 +144,14 @@ def test_history_behind_a_prefix_is_that_of_the_whole_with_runs_in_place_of_step
 
 
 def test_steps_that_are_not_folded_are_read_again() -> None:
-    history = [said(1), page(2, "p"), result(3, "p2"), page(4, "p"), result(5, "p4"), said(6)]
+    history = [
+        user_turn(1),
+        page(2, "p"),
+        result(3, "p2"),
+        page(4, "p"),
+        result(5, "p4"),
+        user_turn(6),
+    ]
     prefix = seal(history, [call(7, "d"), result(8, "d")])
     passages = passages_of(prefix)
     steps = [item for item in passages if isinstance(item, ReferencedStep) and item.turns]
@@ -160,15 +167,15 @@ def test_steps_that_are_not_folded_are_read_again() -> None:
 
 
 def test_recalls_of_all_steps_that_are_not_folded_are_counted() -> None:
-    history = [said(1), page(2, "p"), result(3, "p2"), page(4, "q"), result(5, "p4")]
-    prefix = seal([*history, call(6, "a"), result(7, "a"), said(8)], LATER)
+    history = [user_turn(1), page(2, "p"), result(3, "p2"), page(4, "q"), result(5, "p4")]
+    prefix = seal([*history, call(6, "a"), result(7, "a"), user_turn(8)], LATER)
     passages = prefix.index.passages_at(NOTHING_EVICTED, pinned=("p", "q"))
     assert {*prefix.summarize(passages).recall_counts} == {"p2", "p4"}
 
 
 def test_pinned_result_behind_a_prefix_stays_after_its_added_call() -> None:
     passages = passages_of(PREFIX)
-    later = [*LATER[:2], result(12, "z"), said(13), call(14, "z"), said(15)]
+    later = [*LATER[:2], result(12, "z"), user_turn(13), call(14, "z"), user_turn(15)]
     for pinned in ((), (12,)):
         conversation = PREFIX.build_turns(passages, record(HISTORY), later, pinned)
         whole = pair_calls([*HISTORY, *later], pinned_results=pinned)
@@ -212,12 +219,14 @@ def test_prefix_that_later_turns_change_is_read_again() -> None:
 
 
 def test_late_answer_of_a_step_that_the_prefix_does_not_know_changes_it() -> None:
-    history = [said(1), call(2, "a"), result(3, "a"), said(4)]
-    later = [call(5, "b"), said(6), call(7, "c"), result(8, "b")]
+    history = [user_turn(1), call(2, "a"), result(3, "a"), user_turn(4)]
+    later = [call(5, "b"), user_turn(6), call(7, "c"), result(8, "b")]
     prefix = seal(history, later)
     passages = passages_of(prefix)
     # The newest step of this prefix is read again, so none has to follow it.
-    assert len(prefix.build_turns(passages, record(history), [said(5)], ())) == len(history) + 1
+    assert (
+        len(prefix.build_turns(passages, record(history), [user_turn(5)], ())) == len(history) + 1
+    )
     # The call of the late answer follows the prefix, so the prefix need not know it.
     assert len(prefix.build_turns(passages, record(history), later, ())) > 0
     unknown = FoldedPrefix(9, PREFIX.pairing_state, prefix.index, (), {})

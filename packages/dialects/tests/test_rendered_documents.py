@@ -268,8 +268,10 @@ def test_oldest_marks_beyond_four_are_removed() -> None:
 
 def test_block_that_is_only_a_mark_is_removed_with_it() -> None:
     points: list[Node] = [{"cachePoint": {"type": "default"}} for _ in range(5)]
-    said: Json = [{"role": "user", "content": [{"text": "A"}, *points]}]
-    assert marked(said, marks=False) == [{"role": "user", "content": [{"text": "A"}, *points[1:]]}]
+    messages: Json = [{"role": "user", "content": [{"text": "A"}, *points]}]
+    assert marked(messages, marks=False) == [
+        {"role": "user", "content": [{"text": "A"}, *points[1:]]}
+    ]
     # Only results and messages have blocks in their content.
     other: Json = [{"role": "user", "content": [{"type": "x", "content": points}]}]
     assert marked(other, marks=False) == other

@@ -29,7 +29,7 @@ DATA = png(40, 36)
 ENDED = "https://bucket.s3.amazonaws.com/a.png?X-Amz-Date=20240101T000000Z&X-Amz-Expires=3600"
 
 
-def said(*items: Item, seq: int = 1) -> ComposedTurn:
+def user_turn(*items: Item, seq: int = 1) -> ComposedTurn:
     return Turn("user", items, f"/{seq}", seq)
 
 
@@ -57,7 +57,7 @@ def test_conversation_is_rendered_with_its_system_text_its_tokens_and_its_open_c
     system: ComposedTurn = Turn("system", (TextItem("/content", "Be kind."),), seq=1)
     call = TurnCall("a", "look", {})
     calling: ComposedTurn = Turn("assistant", (), seq=3, calls=(call,))
-    turns = [system, said(LOOK, seq=2), calling]
+    turns = [system, user_turn(LOOK, seq=2), calling]
     rendered = render(turns, "anthropic")
     use = {"type": "tool_use", "id": "a", "name": "look", "input": {}}
     assert dataclasses.replace(rendered, tokens=0) == RenderedMessages(
@@ -72,7 +72,7 @@ def test_conversation_is_rendered_with_its_system_text_its_tokens_and_its_open_c
         ("a",),
     )
     assert rendered.tokens == render(turns, "anthropic", RenderOptions(max_tokens=9_000)).tokens
-    uncounted = render([said(LOOK)], "openai-chat", RenderOptions(count_tokens=False))
+    uncounted = render([user_turn(LOOK)], "openai-chat", RenderOptions(count_tokens=False))
     assert uncounted == RenderedMessages(
         "openai-chat", [{"role": "user", "content": "Look."}], "", (), None
     )
@@ -85,17 +85,17 @@ def test_rendering_that_needs_a_service_is_refused() -> None:
         hints=dataclasses.replace(picture().hints, width=40, height=36),
     )
     with pytest.raises(InvalidPayloadError) as unsigned:
-        render([said(LOOK)], "anthropic", RenderOptions(media="signed-url"))
+        render([user_turn(LOOK)], "anthropic", RenderOptions(media="signed-url"))
     with pytest.raises(InvalidPayloadError) as unread:
-        render([said(stored)], "anthropic")
+        render([user_turn(stored)], "anthropic")
     assert [caught.value.detail for caught in (unsigned, unread)] == [
         "Only a service signs URLs: ask for `inline` or `reference`.",
         "Stored media cannot be read here: ask for `reference`.",
     ]
-    rendered = render([said(stored)], "anthropic", RenderOptions(media="reference"))
+    rendered = render([user_turn(stored)], "anthropic", RenderOptions(media="reference"))
     assert "a1" * 16 in str(rendered.messages)
     with pytest.raises(InvalidPayloadError):
-        render([said(LOOK)], "unknown")
+        render([user_turn(LOOK)], "unknown")
 
 
 def test_media_are_examined_before_they_are_sent() -> None:
@@ -110,13 +110,13 @@ def test_media_are_examined_before_they_are_sent() -> None:
         ),
         (dataclasses.replace(picture(), source=Address("https://a.example/b.png")), []),
     ]
-    rendered = [render([said(item)], "anthropic") for item, _ in rows]
+    rendered = [render([user_turn(item)], "anthropic") for item, _ in rows]
     assert [losses(result) for result in rendered] == [expected for _, expected in rows]
     assert contents(rendered[0]) == [[IMAGE]]
 
 
 def test_newest_media_stay_within_the_limit_of_bytes() -> None:
-    turns = [said(picture(), seq=1), said(picture(), seq=2)]
+    turns = [user_turn(picture(), seq=1), user_turn(picture(), seq=2)]
     size = len(b64(DATA))
 
     def count(max_bytes: int) -> int:
@@ -128,7 +128,7 @@ def test_newest_media_stay_within_the_limit_of_bytes() -> None:
 
 def test_text_files_become_text_where_a_target_takes_no_files() -> None:
     file = Medium("/content/0", InlineBytes(b"a,b\n1,2\n"), "text", "text/csv", "a.csv", 8)
-    [content] = contents(render([said(file)], "openai-chat"))
+    [content] = contents(render([user_turn(file)], "openai-chat"))
     assert "a,b\n1,2\n" in str(content)
 
 
@@ -143,12 +143,12 @@ def test_long_texts_of_tools_are_cut_if_requested() -> None:
 
 
 def test_limit_of_tokens_and_frontier_evict_old_content() -> None:
-    turns = [said(TextItem("/content", "word " * 3_000), seq=1), said(LOOK, seq=2)]
+    turns = [user_turn(TextItem("/content", "word " * 3_000), seq=1), user_turn(LOOK, seq=2)]
     whole = render(turns, "openai-chat")
     assert whole.loss == ()
     assert render(turns, "openai-chat", RenderOptions(max_tokens=100_000)) == whole
     call = TurnCall("a", "look", {})
-    steps: list[ComposedTurn] = [said(LOOK)]
+    steps: list[ComposedTurn] = [user_turn(LOOK)]
     for number in range(6):
         seq = 2 * number + 2
         named = dataclasses.replace(call, call_id=f"c{number}")
@@ -169,5 +169,5 @@ def test_limit_of_tokens_and_frontier_evict_old_content() -> None:
 
 
 def test_messages_are_marked_for_the_cache_if_requested() -> None:
-    [content] = contents(render([said(LOOK)], "anthropic", RenderOptions(cache_markers=True)))
+    [content] = contents(render([user_turn(LOOK)], "anthropic", RenderOptions(cache_markers=True)))
     assert content == [{"type": "text", "text": "Look.", "cache_control": {"type": "ephemeral"}}]

@@ -102,10 +102,10 @@ def test_entry_is_one_line_of_speakers_calls_failures_media_and_its_beginning() 
 
 def test_entry_without_a_text_is_read_as_its_calls() -> None:
     stored: ComposedTurn = Turn("tool", (), recorded_call=RUN)
-    said = assistant(LOOK, items=(text("A."), DataItem("/x", {"n": 1}), medium()))
+    whole_turn = assistant(LOOK, items=(text("A."), DataItem("/x", {"n": 1}), medium()))
     assert calls_in([assistant(LOOK), stored]) == [LOOK, RUN]
     assert [
-        entry_text_or_calls(3, [said, Turn("user", (text("B."),))]),
+        entry_text_or_calls(3, [whole_turn, Turn("user", (text("B."),))]),
         entry_text_or_calls(3, [assistant(LOOK), stored]),
         entry_text_or_calls(3, []),
     ] == [

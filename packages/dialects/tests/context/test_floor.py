@@ -26,7 +26,7 @@ TARGET = replace(profile(image=rule("image/*")), tokens=TokenRule(lambda *_: 100
 METER = LoadMeter(TARGET)
 
 
-def said(role: TurnRole, words: int, *items: Item, **more: object) -> ComposedTurn:
+def make_turn(role: TurnRole, words: int, *items: Item, **more: object) -> ComposedTurn:
     return Turn(role, (TextItem("/0", WORD * words), *items), "/api/m/7", 7, **more)  # type: ignore[arg-type]
 
 
@@ -56,7 +56,7 @@ def tokens(turn: ComposedTurn) -> int:
 
 
 def test_message_is_cut_to_a_quarter_of_the_budget_around_a_line() -> None:
-    user = said("user", 1_000)
+    user = make_turn("user", 1_000)
     budgets = (100, 400, 1_000, 1_500, 2_000, 6_000)
     floors = [floor([user], budget, messages=[0]) for budget in budgets]
     assert [tokens(item.shorten_message(0, user)) for item in floors] == [
@@ -76,9 +76,9 @@ def test_message_is_cut_to_a_quarter_of_the_budget_around_a_line() -> None:
 
 
 def test_share_is_smaller_if_the_newest_step_or_the_system_message_needs_the_rest() -> None:
-    user, result = said("user", 1_000), said("tool", 900, call_id="c")
+    user, result = make_turn("user", 1_000), make_turn("tool", 900, call_id="c")
     calling: ComposedTurn = Turn("assistant", (), calls=(TurnCall("c", "look", {"a": WORD * 300}),))
-    turns = [user, user, user, said("system", 500), calling, *[result] * 10]
+    turns = [user, user, user, make_turn("system", 500), calling, *[result] * 10]
 
     def user_tokens(
         messages: Sequence[int],
@@ -102,7 +102,7 @@ def test_share_is_smaller_if_the_newest_step_or_the_system_message_needs_the_res
 
 
 def test_short_message_and_message_that_may_not_be_shortened_are_whole() -> None:
-    short, long = said("user", 9), said("user", 1_000)
+    short, long = make_turn("user", 9), make_turn("user", 1_000)
     assert floor([short], messages=[0]).shorten_message(0, short) is short
     kept = floor([long, long], messages=[0], shortened=[1])
     assert kept.shorten_message(0, long) is long
@@ -110,8 +110,8 @@ def test_short_message_and_message_that_may_not_be_shortened_are_whole() -> None
 
 
 def test_last_words_of_the_assistant_get_the_share_of_a_step_if_there_is_none() -> None:
-    user, reply = said("user", 1_000), said("assistant", 1_000)
-    step = said("tool", 9, call_id="c")
+    user, reply = make_turn("user", 1_000), make_turn("assistant", 1_000)
+    step = make_turn("tool", 9, call_id="c")
 
     def reply_tokens(
         *, messages: Sequence[int] = (0, 1), newest: Sequence[int] = (), has_older: bool = False
@@ -129,7 +129,7 @@ def test_last_words_of_the_assistant_get_the_share_of_a_step_if_there_is_none() 
 
 
 def test_pinned_pages_have_one_share_together() -> None:
-    page = said("tool", 150, call_id="c", meta={"page": True})
+    page = make_turn("tool", 150, call_id="c", meta={"page": True})
     alone, two = floor([page, page], pinned=[0]), floor([page, page], pinned=[0, 1])
     assert alone.shorten_pinned(0) is page
     assert floor([page, page], pinned=[0, 1], shortened=[0]).shorten_pinned(1) is page
@@ -145,7 +145,7 @@ def test_pinned_pages_have_one_share_together() -> None:
 def step_of(words: int, *results: ComposedTurn, **arguments: str) -> list[ComposedTurn]:
     call = TurnCall("c", "look", dict(arguments))
     calling: ComposedTurn = Turn("assistant", (), "/api/m/6", 6, calls=(call,))
-    return [said("user", words), calling, *results]
+    return [make_turn("user", words), calling, *results]
 
 
 def step_tokens(turns: Sequence[ComposedTurn], *, has_older: bool = False) -> list[int]:
@@ -156,8 +156,8 @@ def step_tokens(turns: Sequence[ComposedTurn], *, has_older: bool = False) -> li
 
 
 def test_newest_step_gets_what_the_other_turns_leave() -> None:
-    long, short = said("tool", 1_000, call_id="c"), said("tool", 9, call_id="d")
-    picture = said("tool", 1_000, medium(), call_id="e")
+    long, short = make_turn("tool", 1_000, call_id="c"), make_turn("tool", 9, call_id="d")
+    picture = make_turn("tool", 1_000, medium(), call_id="e")
     line = replace(long, items=(Omission("", "result", "evicted", ""), *long.items))
     cases = [
         step_of(9, short, short),
@@ -201,7 +201,7 @@ def test_newest_step_gets_what_the_other_turns_leave() -> None:
 
 
 def test_arguments_of_the_newest_step_are_cut_or_replaced_by_a_mark() -> None:
-    result = said("tool", 1_000, call_id="c")
+    result = make_turn("tool", 1_000, call_id="c")
     few = step_of(9, result, a=WORD * 500, b="short")
     many = step_of(9, result, **dict.fromkeys("abcdefghijkl", WORD * 300))
 
@@ -221,13 +221,13 @@ def test_arguments_of_the_newest_step_are_cut_or_replaced_by_a_mark() -> None:
 
 def test_parts_are_named_with_their_tokens() -> None:
     turns = [
-        said("system", 9),
-        said("user", 20),
-        said("assistant", 30),
-        said("user", 40),
-        said("tool", 50, call_id="c"),
-        said("tool", 60, call_id="d"),
-        said("assistant", 70),
+        make_turn("system", 9),
+        make_turn("user", 20),
+        make_turn("assistant", 30),
+        make_turn("user", 40),
+        make_turn("tool", 50, call_id="c"),
+        make_turn("tool", 60, call_id="d"),
+        make_turn("assistant", 70),
     ]
     parts = floor(turns, system=[0], messages=[1, 3, 6], pinned=[4], newest=[5])
     assert parts.count_parts() == [
@@ -242,8 +242,8 @@ def test_parts_are_named_with_their_tokens() -> None:
 
 
 def test_texts_of_the_user_keep_half_of_the_share_beside_large_media() -> None:
-    turns = [said(role, 1_000, medium(), medium()) for role in ("user", "assistant")]
-    parts = floor([*turns, said("tool", 9, call_id="c")], messages=[0, 1], newest=[2])
+    turns = [make_turn(role, 1_000, medium(), medium()) for role in ("user", "assistant")]
+    parts = floor([*turns, make_turn("tool", 9, call_id="c")], messages=[0, 1], newest=[2])
     assert [tokens(parts.shorten_message(index, turns[index])) - 200 for index in (0, 1)] == [
         *(115, 25),
     ]
@@ -251,7 +251,7 @@ def test_texts_of_the_user_keep_half_of_the_share_beside_large_media() -> None:
 
 def test_texts_of_a_turn_share_what_the_short_ones_leave() -> None:
     value = DataItem("/1", [WORD * 300])
-    turn = said("tool", 300, value, TextItem("/2", WORD * 9), call_id="c")
+    turn = make_turn("tool", 300, value, TextItem("/2", WORD * 9), call_id="c")
     parts = floor([turn], newest=[0], max_tokens=600)
     shortened = parts.shorten_newest_step()[0]
     texts = [item.text for item in shortened.items if isinstance(item, TextItem)]

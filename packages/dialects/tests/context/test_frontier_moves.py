@@ -36,7 +36,7 @@ PICTURE = medium()
 AMPLE = 90_000
 
 
-def said(seq: int, words: int, *media: Medium, role: TurnRole = "user") -> ComposedTurn:
+def make_turn(seq: int, words: int, *media: Medium, role: TurnRole = "user") -> ComposedTurn:
     return Turn(role, (TextItem("/0", WORD * words), *media), f"/m/{seq}", seq)
 
 
@@ -68,7 +68,7 @@ def prepare(
 ) -> EvictableTurns:
     """Prepare turns between a first message and a step in progress."""
     options = RenderOptions(max_tokens=max_tokens, adaptive=adaptive)
-    turns = pair_calls([said(1, 9), *turns, *step(20, 9)])
+    turns = pair_calls([make_turn(1, 9), *turns, *step(20, 9)])
     return prepare_eviction(turns, TARGET, options, pinned)
 
 
@@ -94,8 +94,8 @@ def list_moves(
 def test_each_level_is_applied_from_the_oldest_on_before_the_next_level() -> None:
     turns = [
         *step(2, 200, PICTURE, text=WORD * 100),
-        *(said(4, 700, PICTURE), *step(5, 200)),
-        *(said(7, 700, role="assistant"), *step(8, 5), said(10, 9)),
+        *(make_turn(4, 700, PICTURE), *step(5, 200)),
+        *(make_turn(7, 700, role="assistant"), *step(8, 5), make_turn(10, 9)),
     ]
     assert list_moves(prepare(turns)) == [
         {"tool_media": 2},
@@ -157,7 +157,13 @@ def test_passage_that_saves_nothing_alone_is_reduced_with_the_next_one() -> None
 
 def test_passages_that_would_save_nothing_do_not_count_as_folded() -> None:
     # The lines of the steps are shorter than folds. Each message is folded alone.
-    turns = [said(2, 150), *step(3, 200), said(5, 150, role="assistant"), *step(6, 5), said(8, 9)]
+    turns = [
+        make_turn(2, 150),
+        *step(3, 200),
+        make_turn(5, 150, role="assistant"),
+        *step(6, 5),
+        make_turn(8, 9),
+    ]
     assert describe_moves(prepare(turns)) == (
         "texts 3, results 3, said_texts 2, said_folded 2, said_texts 5, said_folded 5"
     )
@@ -195,7 +201,7 @@ def test_step_with_a_pinned_page_is_not_folded() -> None:
 
 
 def test_late_result_is_reduced_at_its_own_position() -> None:
-    turns = [calling(2), said(4, 9), *step(6, 200), answer(10, 200, call=2), said(12, 9)]
+    turns = [calling(2), make_turn(4, 9), *step(6, 200), answer(10, 200, call=2), make_turn(12, 9)]
     assert describe_moves(prepare(turns)) == "texts 6, texts 10, results 6, results 10"
 
 
@@ -217,7 +223,12 @@ def test_move_goes_on_from_an_earlier_frontier() -> None:
 
 
 def test_media_are_evicted_alone_if_no_tokens_are_missing() -> None:
-    turns = [*step(2, 200, PICTURE), said(4, 9, PICTURE), *step(5, 200, PICTURE), said(7, 9)]
+    turns = [
+        *step(2, 200, PICTURE),
+        make_turn(4, 9, PICTURE),
+        *step(5, 200, PICTURE),
+        make_turn(7, 9),
+    ]
     history = prepare(turns)
     resolved: list[ResolvedTurn] = [
         Turn(
@@ -249,7 +260,7 @@ def test_media_are_evicted_alone_if_no_tokens_are_missing() -> None:
 
 
 def test_estimate_counts_forty_tokens_for_a_fold_and_a_late_result_as_a_result() -> None:
-    turns = [calling(2), said(4, 9), *step(5, 9), answer(10, 9, call=2), said(12, 9)]
+    turns = [calling(2), make_turn(4, 9), *step(5, 9), answer(10, 9, call=2), make_turn(12, 9)]
     history = prepare(turns)
     frontiers = [
         NOTHING_EVICTED,
@@ -264,7 +275,7 @@ def test_estimate_counts_forty_tokens_for_a_fold_and_a_late_result_as_a_result()
 
 
 def test_turns_that_are_never_left_out_are_shortened_by_one_level_after_the_other() -> None:
-    history = prepare([*step(2, 9), said(5, 9)])
+    history = prepare([*step(2, 9), make_turn(5, 9)])
     frontiers = [NOTHING_EVICTED]
     for _ in range(8):
         frontiers.append(shorten_protected(history, frontiers[-1]))

@@ -33,7 +33,7 @@ PICTURE = medium()
 STORED = RenderOptions(frontier="main")
 
 
-def said(seq: int, words: int, role: TurnRole = "user") -> ComposedTurn:
+def make_turn(seq: int, words: int, role: TurnRole = "user") -> ComposedTurn:
     return Turn(role, (TextItem("/0", WORD * words),), f"/m/{seq}", seq)
 
 
@@ -49,7 +49,7 @@ def step(seq: int, words: int, *media: Medium) -> list[ComposedTurn]:
 def steps(words: int, *media: Medium) -> list[ComposedTurn]:
     """Return a message, four steps, a message, and a step in progress."""
     old = [turn for seq in (2, 4, 6, 8) for turn in step(seq, words, *media)]
-    return [said(1, 9), *old, said(11, 9), *step(20, 9)]
+    return [make_turn(1, 9), *old, make_turn(11, 9), *step(20, 9)]
 
 
 def resolve(history: EvictableTurns, frontier: Frontier, max_base64: int) -> ResolvedTurns:
@@ -125,7 +125,7 @@ def test_media_that_are_too_large_alone_evict_no_others() -> None:
 
 
 def test_protected_turns_are_shortened_first_if_they_alone_exceed_the_limit() -> None:
-    turns = [said(1, 500), *step(2, 200), *step(4, 200), said(11, 9), *step(20, 300)]
+    turns = [make_turn(1, 500), *step(2, 200), *step(4, 200), make_turn(11, 9), *step(20, 300)]
     budgets = (1_000, 900, 800, 600, 400)
     assert [list_frontiers(turns, RenderOptions(max_tokens=most)) for most in budgets] == [
         [{"tool_media": 4, "tool_texts": 4, "tool_results": 2}],
@@ -137,7 +137,7 @@ def test_protected_turns_are_shortened_first_if_they_alone_exceed_the_limit() ->
 
 
 def test_budget_that_is_too_small_is_refused_with_one_that_is_sufficient() -> None:
-    turns = [said(1, 40, "system"), *steps(200)]
+    turns = [make_turn(1, 40, "system"), *steps(200)]
 
     def refuse(max_tokens: int) -> tuple[str, str, tuple[Fault, ...]]:
         with pytest.raises(InvalidPayloadError) as refused:
@@ -163,7 +163,13 @@ def test_budget_that_is_too_small_is_refused_with_one_that_is_sufficient() -> No
 
 def test_sufficient_budget_is_twice_a_long_system_message() -> None:
     # Half of the budget is left for the other turns, which are shortened to their shares of it.
-    long = [said(1, 400, "system"), said(2, 500), said(5, 500), *step(6, 900), *step(20, 900)]
+    long = [
+        make_turn(1, 400, "system"),
+        make_turn(2, 500),
+        make_turn(5, 500),
+        *step(6, 900),
+        *step(20, 900),
+    ]
     with pytest.raises(InvalidPayloadError) as refused:
         list_frontiers(long, RenderOptions(max_tokens=420))
     assert refused.value.faults == (Fault("/maxTokens", "must be 872 or more for this history"),)

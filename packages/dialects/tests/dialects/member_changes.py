@@ -1,4 +1,4 @@
-"""What becomes of a dump that lacks a member, or has the number 7 in its place."""
+"""Changes of dumps: one member is removed, or is the number 7."""
 
 from collections.abc import Callable, Iterable, Iterator
 

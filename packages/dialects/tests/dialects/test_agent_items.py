@@ -96,12 +96,12 @@ SCRIPT_STATE: Json = {
 
 
 def test_state_of_a_run_is_its_input_and_its_items() -> None:
-    asked: Json = {"role": "user", "content": "What do you see?"}
+    question: Json = {"role": "user", "content": "What do you see?"}
     run_items = [(f"/generated_items/{index}", item) for index, item in enumerate(RUN)]
     script_items = [(f"/generatedItems/{index}", item) for index, item in enumerate(SCRIPT_RUN)]
     rows: list[tuple[Json, list[tuple[str, Json]]]] = [
-        (STATE, [("/original_input", asked), *run_items]),
-        (SCRIPT_STATE, [("/originalInput/0", {"type": "message", **asked}), *script_items]),
+        (STATE, [("/original_input", question), *run_items]),
+        (SCRIPT_STATE, [("/originalInput/0", {"type": "message", **question}), *script_items]),
     ]
     for state, messages in rows:
         read = read_conversation(state)
@@ -109,7 +109,7 @@ def test_state_of_a_run_is_its_input_and_its_items() -> None:
         assert (read.dialect, read.prompt, read.continues) == ("openai-agents", {}, False)
     assert read_conversation({**STATE, "previous_response_id": "r"}).continues
     started = read_conversation({**STATE, "generated_items": []})
-    assert [entry.message for entry in started.entries] == [asked]
+    assert [entry.message for entry in started.entries] == [question]
     with pytest.raises(InvalidPayloadError):
         read_conversation({**STATE, "generated_items": None})
 

@@ -301,7 +301,7 @@ def split(*turns: ComposedTurn, **more: Any) -> list[Unit]:  # noqa: ANN401
     return split_into_units(turns, 5, **more)
 
 
-def said(*items: Any, role: Any = "user") -> ComposedTurn:  # noqa: ANN401
+def make_turn(*items: Any, role: Any = "user") -> ComposedTurn:  # noqa: ANN401
     return Turn(role, items)
 
 
@@ -318,7 +318,9 @@ def test_units_are_texts_media_and_data_with_their_role_calls_and_results() -> N
     call = TurnCall("c1", "look", {})
     answer: ComposedTurn = Turn("tool", items, call_id="c1")
     empty: ComposedTurn = Turn("tool", (), call_id="c1")
-    units = split(said(*items), said(items[0], role="system"), said(items[0], role="assistant"))
+    units = split(
+        make_turn(*items), make_turn(items[0], role="system"), make_turn(items[0], role="assistant")
+    )
     places = ["/content/0", "/content/1", "/content/2", "/content/0", "/content/0"]
     assert [unit._replace(digest=b"") for unit in units] == [
         Unit("said", b"", 5, is_system=index == 3, pointer=pointer)
@@ -349,11 +351,14 @@ def test_units_are_equal_if_all_that_is_compared_is_equal() -> None:
 
     moved = {"moved_digests": {BLOB: digest}}
     equal: Sequence[tuple[object, object]] = [
-        (split(said(inline)), split(said(stored))),
-        (split(said(inline), get_digest=lambda _: "x"), split(said(medium(StoredBytes("", "x"))))),
+        (split(make_turn(inline)), split(make_turn(stored))),
         (
-            split(said(DataItem("/x", {"a": 1, "b": 2}))),
-            split(said(DataItem("/x", {"b": 2, "a": 1}))),
+            split(make_turn(inline), get_digest=lambda _: "x"),
+            split(make_turn(medium(StoredBytes("", "x")))),
+        ),
+        (
+            split(make_turn(DataItem("/x", {"a": 1, "b": 2}))),
+            split(make_turn(DataItem("/x", {"b": 2, "a": 1}))),
         ),
         # Media in arguments, which are references in the stored message.
         (calls({"image": uri}), calls({"image": BLOB}, **moved)),
@@ -366,7 +371,7 @@ def test_units_are_equal_if_all_that_is_compared_is_equal() -> None:
     for one, other in equal:
         assert one == other
     assert calls({"image": BLOB}, **moved) != calls({"image": BLOB})
-    assert split(said(inline)) != split(said(medium(StoredBytes("", "x"))))
+    assert split(make_turn(inline)) != split(make_turn(medium(StoredBytes("", "x"))))
 
 
 def test_generated_ids_of_calls_are_not_compared() -> None:

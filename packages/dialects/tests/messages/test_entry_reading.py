@@ -388,7 +388,7 @@ def test_turns_have_the_sent_message_and_pointers_into_it() -> None:
 
 
 def test_joined_turn_has_all_items_and_calls_with_the_numbers_of_their_entries() -> None:
-    def said(
+    def make_turn(
         seq: int, dialect: str = "openai-responses", *, role: Value = "assistant"
     ) -> ComposedTurn:
         call = TurnCall(f"c{seq}", "look", {})
@@ -400,7 +400,7 @@ def test_joined_turn_has_all_items_and_calls_with_the_numbers_of_their_entries()
     def join(*turns: tuple[ComposedTurn, bool], joins_calls: bool = False) -> list[ComposedTurn]:
         return join_turns(turns, joins_calls=joins_calls)
 
-    one, two = said(1), said(2)
+    one, two = make_turn(1), make_turn(2)
     [joined] = join((one, False), (two, True))
     assert (joined.seq, joined.native_messages) == (1, one.native_messages + two.native_messages)
     assert [(item.text, item.seq) for item in joined.items if isinstance(item, TextItem)] == [
@@ -412,12 +412,12 @@ def test_joined_turn_has_all_items_and_calls_with_the_numbers_of_their_entries()
         ("c2", (2, 0)),
     ]
     # In other dialects, no single message is that of the joined turn.
-    [mixed] = join((one, False), (said(2, "anthropic"), True))
+    [mixed] = join((one, False), (make_turn(2, "anthropic"), True))
     assert mixed.native_messages == ()
     # Parts of one entry have no numbers of their own.
     [same] = join((one, False), (replace(one, calls=()), True))
     assert [call.entry_position for call in same.calls] == [None]
-    user, plain = said(3, role="user"), replace(said(4), calls=())
+    user, plain = make_turn(3, role="user"), replace(make_turn(4), calls=())
     assert join((one, False), (user, True), (two, True)) == [one, user, two]
     assert join((user, False), (replace(user, seq=4), True)) == [user, replace(user, seq=4)]
     assert join((one, False), (plain, False), joins_calls=True) == [one, plain]

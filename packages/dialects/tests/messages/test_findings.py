@@ -56,14 +56,14 @@ def lost(code: str, pointer: str = "/parts/0", reason: str = "Because.", seq: in
     )
 
 
-def said(*items: Item, seq: int = 1) -> ComposedTurn:
+def user_turn(*items: Item, seq: int = 1) -> ComposedTurn:
     return Turn("user", items, f"/{seq}", seq)
 
 
 def find_lossy(
     items: Sequence[Item], *loss: LossEntry, dialect: Dialect | None = None
 ) -> list[Finding]:
-    return [*find_lossy_faults(loss, [said(*items)], PROFILE, dialect)]
+    return [*find_lossy_faults(loss, [user_turn(*items)], PROFILE, dialect)]
 
 
 def test_finding_about_a_medium_has_its_property_and_the_limit_of_the_target() -> None:
@@ -101,7 +101,7 @@ def test_finding_about_a_medium_has_its_property_and_the_limit_of_the_target() -
 def test_low_limit_of_many_images_is_named_only_if_there_is_one() -> None:
     item = medium(hints=MediaHints(90, 50))
     target = profile(image=rule("image/png", max_side=100))
-    assert [*find_lossy_faults([lost("too-many-pixels")], [said(item)], target, None)] == [
+    assert [*find_lossy_faults([lost("too-many-pixels")], [user_turn(item)], target, None)] == [
         fault("too-many-pixels", "/parts/0", limit=100, actual=90, seq=1)
     ]
 
@@ -109,9 +109,9 @@ def test_low_limit_of_many_images_is_named_only_if_there_is_one() -> None:
 def test_media_of_one_class_are_counted_in_all_turns() -> None:
     image, sound = medium(), medium("audio/wav")
     turns = [
-        said(image, sound),
-        said(TextItem("/parts/0", "Hm."), image, seq=2),
-        said(image, seq=3),
+        user_turn(image, sound),
+        user_turn(TextItem("/parts/0", "Hm."), image, seq=2),
+        user_turn(image, seq=3),
     ]
     found = [*find_lossy_faults([lost("too-many-media", seq=2)], turns, PROFILE, None)]
     assert found == [fault("too-many-media", "/parts/0", limit=2, actual=3, seq=2)]
@@ -195,7 +195,7 @@ def test_result_before_its_call_is_a_fault() -> None:
     long = "c" * 90
     turns = [
         answer("a", seq=1),
-        said(seq=2),
+        user_turn(seq=2),
         calling(("a", "look"), ("b", "look"), seq=3),
         answer("b", seq=4),
         answer("a", seq=5),
@@ -212,8 +212,8 @@ def test_result_before_its_call_is_a_fault() -> None:
 
 def test_turn_without_content_is_a_fault_unless_it_is_a_result_or_has_calls() -> None:
     rows: Sequence[tuple[ComposedTurn, Dialect | None, bool]] = [
-        (said(), None, True),
-        (said(DataItem("", {})), None, False),
+        (user_turn(), None, True),
+        (user_turn(DataItem("", {})), None, False),
         (calling(), "gemini", True),
         (calling(("a", "look")), None, False),
         (answer("a"), "anthropic", False),
@@ -238,7 +238,7 @@ def test_empty_text_is_a_fault_unless_it_is_all_that_a_result_or_a_message_with_
     )
     with_calls = replace(calling(("a", "look")), items=(whole,))
     rows: Sequence[tuple[ComposedTurn, Dialect | None, list[str]]] = [
-        (said(whole, words, block), None, ["/content", "/content/0"]),
+        (user_turn(whole, words, block), None, ["/content", "/content/0"]),
         (with_calls, None, []),
         (replace(with_calls, items=(words, block)), None, ["/content/0"]),
         (answer("a", whole), "anthropic", []),
@@ -253,7 +253,7 @@ def test_empty_text_is_a_fault_unless_it_is_all_that_a_result_or_a_message_with_
 
 
 def test_blank_text_is_empty_if_the_target_omits_it() -> None:
-    turn = said(TextItem("/content", " " * 90))
+    turn = user_turn(TextItem("/content", " " * 90))
     strict = replace(PROFILE, allows_blank_texts=False)
     assert [*find_repaired_faults([turn], PROFILE, None)] == []
     assert [*find_repaired_faults([turn], strict, None)] == [
@@ -270,7 +270,7 @@ def test_medium_in_a_text_or_of_another_type_than_declared_is_a_fault() -> None:
         medium(),
     ]
     in_text = fault("base64-in-text", "/parts/0", actual="image/png", seq=1)
-    assert find_repaired(said(*items)) == [
+    assert find_repaired(user_turn(*items)) == [
         in_text,
         fault("mislabelled-media", "/parts/0", limit="image/png", actual=f"{claimed[:79]}…", seq=1),
         in_text,
@@ -292,7 +292,7 @@ def test_medium_in_a_result_is_a_fault_where_results_are_texts() -> None:
         (failed, "anthropic", found("media-in-error")),
         (failed, "bedrock", found("media-in-error")),
         (failed, "gemini", []),
-        (said(medium()), "openai-chat", []),
+        (user_turn(medium()), "openai-chat", []),
     ]
     in_text = fault("base64-in-text", "/parts/0", actual="image/png", seq=2)
     assert [
@@ -306,7 +306,7 @@ def find_unpaired(*turns: ComposedTurn) -> list[Finding]:
 
 
 def test_calls_and_results_without_each_other_are_reported_where_they_were_sent() -> None:
-    user = said(TextItem("/content", "Go on."), seq=3)
+    user = user_turn(TextItem("/content", "Go on."), seq=3)
     words = TextItem("/content", "A cat.")
     late = replace(user, seq=4, origin="/4")
     rows: Sequence[tuple[list[ComposedTurn], list[Finding]]] = [
@@ -346,7 +346,7 @@ def test_calls_and_results_without_each_other_are_reported_where_they_were_sent(
 def test_unanswered_call_of_a_joined_turn_is_reported_at_the_turn_that_had_it() -> None:
     first, second = calling(("a", "look")), calling(("b", "look"), seq=2)
     joined = replace(first, calls=first.calls + second.calls)
-    user = said(TextItem("/content", "Go on."), seq=3)
+    user = user_turn(TextItem("/content", "Go on."), seq=3)
     conversation = pair_calls([joined, user], closes_calls=True)
     [found_a, found_b] = find_unpaired_calls(conversation, [first, second, user])
     assert found_a == fault("no-answer", "/1", seq=1, call_id="a")
@@ -360,11 +360,11 @@ def test_second_result_is_found_by_its_place() -> None:
     recorded = [
         answer("b", TextItem("/content/1", "A cat."), seq=3),
         answer("a", note, TextItem("/content/1", "A cat."), seq=4),
-        said(TextItem("/content/1", "A cat."), seq=4),
+        user_turn(TextItem("/content/1", "A cat."), seq=4),
     ]
-    assert [*find_unpaired_calls([said(other, note, omitted)], recorded)] == [
+    assert [*find_unpaired_calls([user_turn(other, note, omitted)], recorded)] == [
         fault("duplicate-answer", "/content/1", seq=4, call_id="a")
     ]
-    assert [*find_unpaired_calls([said(omitted)], [])] == [
+    assert [*find_unpaired_calls([user_turn(omitted)], [])] == [
         fault("duplicate-answer", "/content/1", seq=4)
     ]

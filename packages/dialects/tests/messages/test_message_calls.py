@@ -150,7 +150,7 @@ def result(content: Json, *, name: str = "", **more: Json) -> ToolResultBlock:
 def test_result_is_read_from_a_block_of_every_dialect() -> None:
     text = MCP["content"]
     typed: Json = {"type": "tool-result", "toolCallId": "c1", "toolName": "look"}
-    said: Json = {"type": "tool_result", "tool_use_id": "c1"}
+    result_block: Json = {"type": "tool_result", "tool_use_id": "c1"}
     responded: Json = {"id": "c1", "name": "look"}
 
     def gemini(response: Json, **more: Json) -> Json:
@@ -169,17 +169,17 @@ def test_result_is_read_from_a_block_of_every_dialect() -> None:
             for member in ("toolResult", "functionResponse", "function_response")
         ),
         *(
-            ({**said, name: "A cat."}, result("A cat."))
+            ({**result_block, name: "A cat."}, result("A cat."))
             for name in ("content", "output", "result", "response")
         ),
-        ({**said, "content": None, "output": "A cat.", "result": "x"}, result("A cat.")),
-        (said, result(None)),
-        ({**said, "content": "", "is_error": True}, result("", is_error=True)),
-        ({**said, "content": "", "isError": True}, result("", is_error=True)),
-        ({**said, "content": "", "status": "error"}, result("", is_error=True)),
-        ({**said, "content": "", "is_error": "yes", "status": "success"}, result("")),
-        ({**said, "content": [], "parts": [7]}, result([], parts=(7,))),
-        ({**said, "content": [], "parts": {"a": 1}}, result([])),
+        ({**result_block, "content": None, "output": "A cat.", "result": "x"}, result("A cat.")),
+        (result_block, result(None)),
+        ({**result_block, "content": "", "is_error": True}, result("", is_error=True)),
+        ({**result_block, "content": "", "isError": True}, result("", is_error=True)),
+        ({**result_block, "content": "", "status": "error"}, result("", is_error=True)),
+        ({**result_block, "content": "", "is_error": "yes", "status": "success"}, result("")),
+        ({**result_block, "content": [], "parts": [7]}, result([], parts=(7,))),
+        ({**result_block, "content": [], "parts": {"a": 1}}, result([])),
         # The output of the Vercel AI SDK has a type of its own.
         ({**typed, "output": {"type": "text", "value": "A."}}, result("A.", name="look")),
         ({**typed, "output": {"type": "json", "value": None}}, result(None, name="look")),
@@ -208,7 +208,7 @@ def test_result_is_read_from_a_block_of_every_dialect() -> None:
             result({"type": "text", "value": "A."}, name="look"),
         ),
         (
-            {**said, "output": {"type": "text", "value": "A."}},
+            {**result_block, "output": {"type": "text", "value": "A."}},
             result({"type": "text", "value": "A."}),
         ),
         # The response of Gemini is an object around the content, if it has no other member.
@@ -219,7 +219,7 @@ def test_result_is_read_from_a_block_of_every_dialect() -> None:
         (gemini({"output": "A.", "b": 1}), result({"output": "A.", "b": 1}, name="look")),
         (gemini({"b": 1}), result({"b": 1}, name="look")),
         (gemini("A."), result("A.", name="look")),
-        ({**said, "content": {"output": "A."}}, result({"output": "A."})),
+        ({**result_block, "content": {"output": "A."}}, result({"output": "A."})),
         # A result of MCP.
         (gemini(MCP), result(text, name="look")),
         (gemini({"output": {**MCP, "isError": True}}), result(text, name="look", is_error=True)),
@@ -303,12 +303,12 @@ def test_members_of_a_listed_call_that_are_not_read_are_noted() -> None:
 
 
 def test_members_of_a_result_that_are_not_read_are_noted() -> None:
-    said: Json = {"type": "tool_result", "tool_use_id": "c1"}
+    result_block: Json = {"type": "tool_result", "tool_use_id": "c1"}
     typed: Json = {"type": "tool-result", "toolCallId": "c1", "toolName": "look"}
     rows: Sequence[tuple[Json, list[str]]] = [
-        ({**said, "content": "A.", "output": "B."}, ["/b/output"]),
-        ({**said, "content": "A.", "parts": [7]}, []),
-        ({**said, "content": "A.", "parts": {"a": 1}}, ["/b/parts"]),
+        ({**result_block, "content": "A.", "output": "B."}, ["/b/output"]),
+        ({**result_block, "content": "A.", "parts": [7]}, []),
+        ({**result_block, "content": "A.", "parts": {"a": 1}}, ["/b/parts"]),
         ({"toolResult": {"id": "c1", "content": 7, "b": 1}, "c": 1}, ["/b/c", "/b/toolResult/b"]),
         # The object around the content.
         (
@@ -333,8 +333,8 @@ def test_members_of_a_result_that_are_not_read_are_noted() -> None:
             {**typed, "output": {"type": "json", "value": {**MCP, "_display": "x"}}},
             ["/b/output/value/_display"],
         ),
-        ({**said, "content": {"a": 1, "_display": "x"}}, []),
-        ({**said, "content": {"a": 1}}, []),
+        ({**result_block, "content": {"a": 1, "_display": "x"}}, []),
+        ({**result_block, "content": {"a": 1}}, []),
     ]
     found = [[*note_unread_result_members(block, "/b")] for block, _ in rows]
     assert found == [notes(*row) for _, row in rows]

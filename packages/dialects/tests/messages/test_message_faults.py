@@ -344,24 +344,12 @@ def test_results_follow_other_content_only_of_other_messages() -> None:
 
 
 def test_sides_alternate_in_bedrock() -> None:
-    said: Json = [
-        {"role": role, "content": "Hm."}
-        for role in (
-            *(
-                "system",
-                "system",
-                "user",
-                "tool",
-                "assistant",
-                "model",
-                "function",
-                "system",
-                "user",
-            ),
-            *("system", "system"),
-        )
+    first, then = ("system", "system", "user", "tool"), ("assistant", "model", "function")
+    messages: Json = [
+        *({"role": role, "content": "Hm."} for role in first),
+        None,
+        *({"role": role, "content": "Hm."} for role in (*then, "system", "user", *first[:2])),
     ]
-    messages: Json = [*said[:4], None, *said[4:]]
     found = {
         dialect: [item for item in faults(messages, dialect) if item.rule == "same-side-twice"]
         for dialect in DIALECTS

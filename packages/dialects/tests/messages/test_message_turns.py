@@ -126,14 +126,14 @@ def test_listed_call_replaces_the_same_call_in_a_block() -> None:
 
 
 def test_results_follow_the_calls_of_their_message() -> None:
-    said = {"type": "text", "text": "I see."}
+    text_block = {"type": "text", "text": "I see."}
     message = {
         "role": "assistant",
         "content": [
             USE,
             OTHER_USE,
             result("b"),
-            said,
+            text_block,
             {**USE, "id": "c"},
             result("a"),
             result("z"),
@@ -155,11 +155,14 @@ def test_results_follow_the_calls_of_their_message() -> None:
 
 
 def test_results_of_the_user_precede_its_other_content() -> None:
-    said, note = {"type": "text", "text": "Go on."}, note_no_place("/more", "more")
-    message: Json = {"role": "user", "content": [said, result("a", is_error=True), result("b")]}
+    text_block, note = {"type": "text", "text": "Go on."}, note_no_place("/more", "more")
+    message: Json = {
+        "role": "user",
+        "content": [text_block, result("a", is_error=True), result("b")],
+    }
     failed = answer("a", text("A cat.", "/content/1"), is_error=True)
-    seen = answer("b", text("A cat.", "/content/2"))
-    assert turns(message) == [failed, seen, turn("user", text("Go on.", "/content/0"))]
+    succeeded = answer("b", text("A cat.", "/content/2"))
+    assert turns(message) == [failed, succeeded, turn("user", text("Go on.", "/content/0"))]
     # Without other content, the last result gets the notes.
     only: Json = {"role": "user", "content": [result("a"), result("b"), MARK], "more": 1}
     first, last = (text("A cat.", f"/content/{index}") for index in (0, 1))
@@ -188,14 +191,14 @@ def test_result_has_its_parts_and_its_structured_value_unless_a_text_has_it() ->
 
 
 def test_tool_message_is_the_result_of_its_call() -> None:
-    said = text("A cat.")
+    item = text("A cat.")
     rows: Sequence[tuple[Json, list[ComposedTurn]]] = [
-        ({"tool_call_id": "a"}, [answer("a", said)]),
-        ({"tool_call_id": "a", "name": "look"}, [answer("a", said, tool_name="look")]),
-        ({"name": ["look"]}, [answer("", said, note_no_place("/name", "name"))]),
-        ({}, [answer("", said)]),
-        ({"tool_call_id": "a", "is_error": True}, [answer("a", said, is_error=True)]),
-        ({"tool_call_id": "a", "status": "error"}, [answer("a", said, is_error=True)]),
+        ({"tool_call_id": "a"}, [answer("a", item)]),
+        ({"tool_call_id": "a", "name": "look"}, [answer("a", item, tool_name="look")]),
+        ({"name": ["look"]}, [answer("", item, note_no_place("/name", "name"))]),
+        ({}, [answer("", item)]),
+        ({"tool_call_id": "a", "is_error": True}, [answer("a", item, is_error=True)]),
+        ({"tool_call_id": "a", "status": "error"}, [answer("a", item, is_error=True)]),
         # With results in blocks, its own content is the user's.
         (
             {"content": [result("b"), {"type": "text", "text": "Hm."}]},
@@ -237,17 +240,17 @@ def test_result_of_a_page_fault_has_its_call_and_one_item() -> None:
 def test_thoughts_and_cache_marks_are_kept_or_noted() -> None:
     blocks: Json = [THOUGHT, MARK, {}, {"type": "text", "text": "A"}]
     message = {"role": "assistant", "content": blocks, "reasoning": "Hm.", "thinking": 7}
-    said = text("A", "/content/3")
+    item = text("A", "/content/3")
     kept = [
         make_thought_block(THOUGHT, "/content/0"),
         make_cache_mark(MARK, "/content/1"),
-        said,
+        item,
         make_thought_member("reasoning", "Hm.", "/reasoning"),
         make_thought_member("thinking", 7, "/thinking"),
     ]
     notes = [note_reasoning(place) for place in ("/content/0", "/reasoning", "/thinking")]
     assert [[*found.items] for found in turns(message)] == [kept]
-    assert turns(message, keeps=False) == [turn("assistant", notes[0], said, *notes[1:])]
+    assert turns(message, keeps=False) == [turn("assistant", notes[0], item, *notes[1:])]
 
 
 def test_signature_of_a_call_is_kept_and_its_member_is_a_loss_only_elsewhere() -> None:
@@ -273,11 +276,11 @@ def test_signature_of_a_call_is_kept_and_its_member_is_a_loss_only_elsewhere() -
 
 def test_approval_is_a_note_and_a_denial_the_result_of_its_call() -> None:
     request: Json = {"type": "tool-approval-request", "approvalId": "r", "toolCallId": "b"}
-    asked = note_no_place("/content/2", "tool-approval-request")
+    note = note_no_place("/content/2", "tool-approval-request")
     message = {"role": "assistant", "content": [USE, OTHER_USE, request]}
     calls = (CALL, replace(OTHER_CALL, approval_id="r"))
-    assert turns(message) == [turn("assistant", asked, calls=calls)]
-    assert turns(message, keeps=False) == [turn("assistant", asked, calls=(CALL, OTHER_CALL))]
+    assert turns(message) == [turn("assistant", note, calls=calls)]
+    assert turns(message, keeps=False) == [turn("assistant", note, calls=(CALL, OTHER_CALL))]
 
     response: Json = {"type": "tool-approval-response", "approvalId": "r"}
     denied, allowed = {**response, "approved": False}, {**response, "approved": True}
@@ -307,8 +310,8 @@ def test_members_of_other_types_than_expected_are_noted() -> None:
     notes = {name: note_no_place(f"/{name}", name) for name in wrong}
     user = turns({"role": "user", "content": "A", **wrong})
     assert user == [turn("user", text("A"), *notes.values())]
-    said = turns({"role": "assistant", "content": "A", **wrong})
-    assert said == [turn("assistant", text("A"), *notes.values(), calls=(CALL,))]
+    assistant = turns({"role": "assistant", "content": "A", **wrong})
+    assert assistant == [turn("assistant", text("A"), *notes.values(), calls=(CALL,))]
     right: Json = {"refusal": "No.", "tool_calls": [USE], "function_call": {"name": "see"}}
     assert turns({"role": "assistant", **right}) == [
         turn("assistant", text("No.", "/refusal"), calls=(CALL, TurnCall("call_3_2", "see", {})))

@@ -64,10 +64,10 @@ def test_consecutive_calls_are_joined_and_repeated_calls_removed() -> None:
         ("a-2", {"x": 1}),
         ("b", {}),
     ]
-    said: ComposedTurn = Turn("assistant", (TextItem("", "A"),), seq=1)
+    text_turn: ComposedTurn = Turn("assistant", (TextItem("", "A"),), seq=1)
     more: ComposedTurn = Turn("assistant", (TextItem("", "B"),), seq=2)
-    assert len(pair_turns(messages, [said, more], closes_calls=False).joined) == 1
-    assert len(pair_turns([messages[0]] * 2, [said, more], closes_calls=False).joined) == 2
+    assert len(pair_turns(messages, [text_turn, more], closes_calls=False).joined) == 1
+    assert len(pair_turns([messages[0]] * 2, [text_turn, more], closes_calls=False).joined) == 2
 
 
 def lost(pointer: str = "", restore: str = "GET /api/x", **more: Json) -> LossEntry:

@@ -619,11 +619,11 @@ def test_messages_and_results_of_mcp() -> None:
 
 
 def test_message_of_another_dialect_is_not_accepted() -> None:
-    said: JsonObject = {"role": "user", "content": "Hi."}
+    message: JsonObject = {"role": "user", "content": "Hi."}
     messages: list[tuple[AsRequest, JsonObject]] = [
-        (as_chat_request, said),
-        (as_responses_request, said),
-        (as_anthropic_request, said),
+        (as_chat_request, message),
+        (as_responses_request, message),
+        (as_anthropic_request, message),
         (as_gemini_request, {"role": "user", "parts": [GEMINI_PARTS[0]]}),
         (as_bedrock_request, with_content("user", CONVERSE_BLOCKS[0])),
         (as_mcp_request, with_content("assistant", MCP_CALLS[0])),

@@ -20,7 +20,7 @@ from pagefault_dialects.targets.message_parts import (
 PLACE = "/messages/3"
 
 
-def said(place: str, text: str, *, is_signed: bool = False) -> MessagePart:
+def text_part(place: str, text: str, *, is_signed: bool = False) -> MessagePart:
     return MessagePart("text", PLACE + place, text=text, is_signed=is_signed)
 
 
@@ -96,15 +96,15 @@ def test_content_is_a_text_or_blocks() -> None:
     texts = ("text", "input_text", "output_text")
     assert_reads(
         read_chat,
-        ({"role": "user", "content": "Hi."}, "user", (said("/content", "Hi."),)),
+        ({"role": "user", "content": "Hi."}, "user", (text_part("/content", "Hi."),)),
         ({"role": "user", "content": ""}, "user", ()),
         ({"role": "user", "content": None}, "user", ()),
         (
             {"role": "user", "content": [*({"type": kind, "text": kind} for kind in texts), 7, ""]},
             "user",
             (
-                *(said(f"/content/{at}", kind) for at, kind in enumerate(texts)),
-                said("/content/4", ""),
+                *(text_part(f"/content/{at}", kind) for at, kind in enumerate(texts)),
+                text_part("/content/4", ""),
             ),
         ),
         (
@@ -119,8 +119,8 @@ def test_content_is_a_text_or_blocks() -> None:
             },
             "user",
             (
-                said("/content/0", "No."),
-                said("/content/1", "Plain."),
+                text_part("/content/0", "No."),
+                text_part("/content/1", "Plain."),
                 other("/content/2"),
                 other("/content/3"),
             ),
@@ -195,7 +195,7 @@ def test_members_of_chat_are_thoughts_before_the_content_and_calls_after_it() ->
                 thought("/reasoning_content"),
                 thought("/thinking"),
                 thought("/reasoning_details"),
-                said("/content", "Hi."),
+                text_part("/content", "Hi."),
                 other("/refusal"),
                 other("/audio"),
                 other("/images"),
@@ -247,11 +247,11 @@ def test_message_of_the_target_text_has_one_part() -> None:
 def test_item_of_responses_is_a_message_a_call_an_answer_or_a_thought() -> None:
     assert_reads(
         read_item,
-        ({"role": "developer", "content": "A."}, "system", (said("/content", "A."),)),
+        ({"role": "developer", "content": "A."}, "system", (text_part("/content", "A."),)),
         (
             {"type": "message", "role": "assistant", "content": [{"type": "output_text"}]},
             "assistant",
-            (said("/content/0", ""),),
+            (text_part("/content/0", ""),),
         ),
         ({"type": "function_call_output", "call_id": "a"}, "tool", (answer("", "a"),)),
         ({"type": "shell_call_output", "call_id": "a"}, "tool", (answer("", "a"),)),
@@ -279,14 +279,14 @@ def test_message_of_anthropic_or_mcp_has_blocks_one_block_or_a_text() -> None:
         (
             {"role": "user", "content": [{"type": "text", "text": "A."}]},
             "user",
-            (said("/content/0", "A."),),
+            (text_part("/content/0", "A."),),
         ),
         (
             {"role": "assistant", "content": {"type": "text", "text": "A."}},
             "assistant",
-            (said("/content", "A."),),
+            (text_part("/content", "A."),),
         ),
-        ({"role": "assistant", "content": "A."}, "assistant", (said("/content", "A."),)),
+        ({"role": "assistant", "content": "A."}, "assistant", (text_part("/content", "A."),)),
         ({"role": "assistant"}, "assistant", ()),
         ({}, "user", ()),
         (
@@ -319,9 +319,9 @@ def test_content_of_gemini_has_members_in_either_case() -> None:
             {"role": "model", "parts": parts},
             "assistant",
             (
-                said("/parts/0", "A."),
-                said("/parts/1", "", is_signed=True),
-                said("/parts/2", "A.", is_signed=True),
+                text_part("/parts/0", "A."),
+                text_part("/parts/1", "", is_signed=True),
+                text_part("/parts/2", "A.", is_signed=True),
                 thought("/parts/3"),
                 thought("/parts/4", is_signed=True),
                 call("/parts/5", "a", "look", {"n": 1}, is_signed=True),
@@ -329,7 +329,7 @@ def test_content_of_gemini_has_members_in_either_case() -> None:
                 answer("/parts/7", "a", "look"),
                 answer("/parts/8", None, "look"),
                 other("/parts/9"),
-                said("/parts/11", "A."),
+                text_part("/parts/11", "A."),
             ),
         ),
         ({"role": "user"}, "user", ()),
@@ -359,8 +359,8 @@ def test_block_of_converse_is_named_by_its_member() -> None:
             {"role": "assistant", "content": content},
             "assistant",
             (
-                said("/content/0", "A."),
-                said("/content/1", ""),
+                text_part("/content/0", "A."),
+                text_part("/content/1", ""),
                 call("/content/2", "a", "look", {"n": 1}),
                 answer("/content/3", "a", None, "text", is_error=True),
                 answer("/content/4", "a", None, "other"),
@@ -377,7 +377,7 @@ def test_calls_that_a_provider_ran_are_other_parts_for_the_ai_sdk() -> None:
     result = {"type": "tool-result", "toolCallId": "a", "toolName": "look"}
     assert_reads(
         read_vercel,
-        ({"role": "user", "content": "A."}, "user", (said("/content", "A."),)),
+        ({"role": "user", "content": "A."}, "user", (text_part("/content", "A."),)),
         (
             {
                 "role": "assistant",
@@ -393,7 +393,7 @@ def test_calls_that_a_provider_ran_are_other_parts_for_the_ai_sdk() -> None:
             },
             "assistant",
             (
-                said("/content/0", "A."),
+                text_part("/content/0", "A."),
                 thought("/content/1", is_signed=True),
                 other("/content/2"),
                 other("/content/3"),
@@ -433,10 +433,10 @@ def test_part_of_pydantic_ai_has_the_kind_of_its_part() -> None:
             {"kind": "request", "parts": parts},
             "user",
             (
-                said("/parts/0/content", "A."),
-                said("/parts/1/content/0", "B."),
+                text_part("/parts/0/content", "A."),
+                text_part("/parts/1/content/0", "B."),
                 other("/parts/1/content/1"),
-                said("/parts/2", ""),
+                text_part("/parts/2", ""),
                 thought("/parts/3"),
                 thought("/parts/4", is_signed=True),
                 call("/parts/5", "a", "look", '{"n": 1}'),
@@ -464,7 +464,7 @@ def test_part_of_the_semantic_conventions_has_its_type() -> None:
             {"role": "assistant", "parts": parts},
             "assistant",
             (
-                said("/parts/0", "A."),
+                text_part("/parts/0", "A."),
                 thought("/parts/1"),
                 call("/parts/2", "a", "look", {"n": 1}),
                 answer("/parts/3", "a"),
@@ -475,7 +475,7 @@ def test_part_of_the_semantic_conventions_has_its_type() -> None:
 
 
 def test_parts_of_a_kind_are_in_the_order_of_the_message() -> None:
-    parts = (said("/content/0", "A."), thought("/content/1"), said("/content/2", "B."))
+    parts = (text_part("/content/0", "A."), thought("/content/1"), text_part("/content/2", "B."))
     message = MessageParts(PLACE, "assistant", parts)
     assert message.of_kind("text") == [parts[0], parts[2]]
     assert message.of_kind("call") == []

@@ -102,8 +102,8 @@ def test_message_of_a_changed_turn_is_not_copied() -> None:
     left_out = Omission("/1", "text", "no-place", "")
     items: list[Item] = [HI, DataItem("/2", 1), medium(), left_out, block]
     call = TurnCall("c", "look", {"n": 1})
-    said = turn(*items, role="assistant", calls=(call,))
-    [copied] = sent(said)
+    answer_turn = turn(*items, role="assistant", calls=(call,))
+    [copied] = sent(answer_turn)
     tool = turn(HI, role="tool", call_id="c")
     [answer] = sent(tool)
     # Its result was sent without an id, and was paired with a call since.

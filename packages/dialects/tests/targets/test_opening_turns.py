@@ -47,13 +47,13 @@ BLANK = TextItem("/content", " \n")
 EMPTY = TextItem("/content", "")
 LEFT_OUT = Omission("/content", "text", "other-audience", "")
 SEARCH = ProviderBlock("/0", {"anthropic": {"type": "search"}}, "search", "no-place", "")
-SAID_SEARCH = replace(SEARCH, forms={}, words="A search.")
+TEXT_AND_SEARCH = replace(SEARCH, forms={}, words="A search.")
 THOUGHT = ProviderBlock("/0", {"anthropic": {"type": "thinking"}}, "thought", "reasoning", "")
 DROPPED = replace(THOUGHT, forms={})
 CALL = TurnCall("c", "look", {})
 
 
-def said(role: TurnRole, *items: Item, seq: int = 7) -> ComposedTurn:
+def make_turn(role: TurnRole, *items: Item, seq: int = 7) -> ComposedTurn:
     return Turn(role, items, f"/m/{seq}", seq)
 
 
@@ -70,38 +70,65 @@ def insert(target: Profile, *turns: ComposedTurn, is_whole: bool = True) -> Sequ
 
 
 def test_nothing_is_inserted_where_nothing_is_required() -> None:
-    turns = [said("system", HI), calling(), said("tool"), said("user", HI), said("system", HI)]
+    turns = [
+        make_turn("system", HI),
+        calling(),
+        make_turn("tool"),
+        make_turn("user", HI),
+        make_turn("system", HI),
+    ]
     assert insert(PLAIN, *turns) == turns
     assert insert(USER_FIRST) == []
 
 
 def test_late_system_text_has_a_note_where_it_becomes_a_turn_of_the_user() -> None:
-    turns = [said("system", HI), said("user", HI), said("system", HI), said("system", LEFT_OUT)]
-    noted = [*turns[:2], said("system", note("late-system"), HI), turns[3]]
+    turns = [
+        make_turn("system", HI),
+        make_turn("user", HI),
+        make_turn("system", HI),
+        make_turn("system", LEFT_OUT),
+    ]
+    noted = [*turns[:2], make_turn("system", note("late-system"), HI), turns[3]]
     assert [insert(target, *turns) for target in (SYSTEM_APART, SYSTEM_FIRST)] == [noted, noted]
 
 
 def test_empty_turn_of_the_user_after_the_assistant_gets_a_line() -> None:
     line = (note("empty-content"), TextItem("", NOTHING_SAID))
-    user, filled = said("user", LEFT_OUT), said("user", LEFT_OUT, *line)
-    assistant, empty = said("assistant", HI), said("assistant")
+    user, filled = make_turn("user", LEFT_OUT), make_turn("user", LEFT_OUT, *line)
+    assistant, empty = make_turn("assistant", HI), make_turn("assistant")
     cases = [
         (PLAIN, [assistant, user], [assistant, filled]),
         (PLAIN, [user, assistant, user], [user, assistant, filled]),
         (PLAIN, [assistant, empty, user], [assistant, empty, filled]),
-        (PLAIN, [assistant, said("system"), user], [assistant, said("system"), filled]),
+        (PLAIN, [assistant, make_turn("system"), user], [assistant, make_turn("system"), filled]),
         (PLAIN, [assistant, user, user], [assistant, filled, user]),
-        (PLAIN, [assistant, said("tool"), user], [assistant, said("tool"), user]),
+        (PLAIN, [assistant, make_turn("tool"), user], [assistant, make_turn("tool"), user]),
         (PLAIN, [empty, user], [empty, user]),
         (PLAIN, [calling(), user], [calling(), filled]),
-        (PLAIN, [assistant, said("user", BLANK)], [assistant, said("user", BLANK)]),
-        (PLAIN, [assistant, said("user", EMPTY)], [assistant, said("user", EMPTY, *line)]),
-        (STRICT, [assistant, said("user", BLANK)], [assistant, said("user", BLANK, *line)]),
-        (STRICT, [said("assistant", BLANK), user], [said("assistant", BLANK), user]),
-        (PLAIN, [assistant, said("user", medium())], [assistant, said("user", medium())]),
-        (PLAIN, [assistant, said("user", SAID_SEARCH)], [assistant, said("user", SAID_SEARCH)]),
-        (THINKING, [said("assistant", SEARCH), user], [said("assistant", SEARCH), filled]),
-        (PLAIN, [said("assistant", SEARCH), user], [said("assistant", SEARCH), user]),
+        (PLAIN, [assistant, make_turn("user", BLANK)], [assistant, make_turn("user", BLANK)]),
+        (
+            PLAIN,
+            [assistant, make_turn("user", EMPTY)],
+            [assistant, make_turn("user", EMPTY, *line)],
+        ),
+        (
+            STRICT,
+            [assistant, make_turn("user", BLANK)],
+            [assistant, make_turn("user", BLANK, *line)],
+        ),
+        (STRICT, [make_turn("assistant", BLANK), user], [make_turn("assistant", BLANK), user]),
+        (PLAIN, [assistant, make_turn("user", medium())], [assistant, make_turn("user", medium())]),
+        (
+            PLAIN,
+            [assistant, make_turn("user", TEXT_AND_SEARCH)],
+            [assistant, make_turn("user", TEXT_AND_SEARCH)],
+        ),
+        (
+            THINKING,
+            [make_turn("assistant", SEARCH), user],
+            [make_turn("assistant", SEARCH), filled],
+        ),
+        (PLAIN, [make_turn("assistant", SEARCH), user], [make_turn("assistant", SEARCH), user]),
     ]
     assert [insert(target, *turns) for target, turns, _ in cases] == [
         expected for _, _, expected in cases
@@ -110,8 +137,12 @@ def test_empty_turn_of_the_user_after_the_assistant_gets_a_line() -> None:
 
 def test_assistant_answers_results_before_anybody_else_where_the_target_wants_it() -> None:
     line = Turn("assistant", (note("no-reply", 9), TextItem("", NO_REPLY)), "/m/9", 9)
-    tool, user, reply = said("tool", HI), said("user", HI, seq=9), said("assistant", HI)
-    system, empty = said("system", HI, seq=9), said("user", LEFT_OUT)
+    tool, user, reply = (
+        make_turn("tool", HI),
+        make_turn("user", HI, seq=9),
+        make_turn("assistant", HI),
+    )
+    system, empty = make_turn("system", HI, seq=9), make_turn("user", LEFT_OUT)
     cases = [
         ([calling(), tool, user], [calling(), tool, line, user]),
         ([calling(), tool, tool, user, user], [calling(), tool, tool, line, user, user]),
@@ -119,7 +150,7 @@ def test_assistant_answers_results_before_anybody_else_where_the_target_wants_it
         ([calling(), tool, calling(), user], [calling(), tool, calling(), user]),
         ([calling(), tool, system, user], [calling(), tool, line, system, user]),
         ([calling(), tool, empty, user], [calling(), tool, empty, line, user]),
-        ([calling(), said("tool"), user], [calling(), said("tool"), line, user]),
+        ([calling(), make_turn("tool"), user], [calling(), make_turn("tool"), line, user]),
         ([calling(), tool], [calling(), tool]),
         ([user, user], [user, user]),
     ]
@@ -129,58 +160,60 @@ def test_assistant_answers_results_before_anybody_else_where_the_target_wants_it
 
 def test_line_begins_a_conversation_in_which_the_user_does_not_speak_first() -> None:
     line = Turn("user", (note("no-beginning"), TextItem("", BEGINNING)), "/m/7", 7)
-    fold = said("user", Omission("", "original", "folded", "", run=(1, 2, 2)), HI)
-    silent = said("user", LEFT_OUT)
-    turns = [said("assistant", HI), said("tool", HI), fold, silent, said("user", HI)]
+    fold = make_turn("user", Omission("", "original", "folded", "", run=(1, 2, 2)), HI)
+    silent = make_turn("user", LEFT_OUT)
+    turns = [make_turn("assistant", HI), make_turn("tool", HI), fold, silent, make_turn("user", HI)]
     apart = replace(USER_FIRST, has_separate_system=True)
     assert [insert(USER_FIRST, turn) for turn in turns] == [
         *([line, turn] for turn in turns[:-1]),
         [turns[-1]],
     ]
-    assert [insert(target, said("system", HI), turns[0]) for target in (apart, USER_FIRST)] == [
-        [said("system", HI), line, turns[0]],
-        [line, said("system", HI), turns[0]],
+    assert [
+        insert(target, make_turn("system", HI), turns[0]) for target in (apart, USER_FIRST)
+    ] == [
+        [make_turn("system", HI), line, turns[0]],
+        [line, make_turn("system", HI), turns[0]],
     ]
     assert insert(USER_FIRST, turns[0], is_whole=False) == [turns[0]]
-    assert insert(apart, said("system", HI)) == [said("system", HI)]
+    assert insert(apart, make_turn("system", HI)) == [make_turn("system", HI)]
 
 
 def test_thoughts_at_the_end_of_a_finished_turn_are_dropped() -> None:
-    user = said("user", HI)
+    user = make_turn("user", HI)
     refused = replace(THOUGHT, forms={"anthropic": {"type": "refused"}})
     cases = [
-        ([said("assistant", HI, THOUGHT), user], [said("assistant", HI, DROPPED), user]),
+        ([make_turn("assistant", HI, THOUGHT), user], [make_turn("assistant", HI, DROPPED), user]),
         (
-            [said("assistant", THOUGHT, HI, THOUGHT, LEFT_OUT, THOUGHT), user],
-            [said("assistant", THOUGHT, HI, DROPPED, LEFT_OUT, DROPPED), user],
+            [make_turn("assistant", THOUGHT, HI, THOUGHT, LEFT_OUT, THOUGHT), user],
+            [make_turn("assistant", THOUGHT, HI, DROPPED, LEFT_OUT, DROPPED), user],
         ),
         (
-            [said("assistant", THOUGHT, SEARCH), user],
-            [said("assistant", THOUGHT, SEARCH), user],
+            [make_turn("assistant", THOUGHT, SEARCH), user],
+            [make_turn("assistant", THOUGHT, SEARCH), user],
         ),
-        ([said("assistant", THOUGHT)], [said("assistant", THOUGHT)]),
+        ([make_turn("assistant", THOUGHT)], [make_turn("assistant", THOUGHT)]),
         ([calling(THOUGHT), user], [calling(THOUGHT), user]),
         (
-            [said("assistant", THOUGHT), said("assistant", HI), user],
-            [said("assistant", THOUGHT), said("assistant", HI), user],
+            [make_turn("assistant", THOUGHT), make_turn("assistant", HI), user],
+            [make_turn("assistant", THOUGHT), make_turn("assistant", HI), user],
         ),
         (
-            [said("assistant", THOUGHT), said("assistant", THOUGHT), user],
-            [said("assistant", DROPPED), said("assistant", DROPPED), user],
+            [make_turn("assistant", THOUGHT), make_turn("assistant", THOUGHT), user],
+            [make_turn("assistant", DROPPED), make_turn("assistant", DROPPED), user],
         ),
         (
-            [said("assistant", THOUGHT), calling(), user],
-            [said("assistant", THOUGHT), calling(), user],
+            [make_turn("assistant", THOUGHT), calling(), user],
+            [make_turn("assistant", THOUGHT), calling(), user],
         ),
         (
-            [said("assistant", THOUGHT), said("user", LEFT_OUT)],
+            [make_turn("assistant", THOUGHT), make_turn("user", LEFT_OUT)],
             [
-                said("assistant", DROPPED),
-                said("user", LEFT_OUT, note("empty-content"), TextItem("", NOTHING_SAID)),
+                make_turn("assistant", DROPPED),
+                make_turn("user", LEFT_OUT, note("empty-content"), TextItem("", NOTHING_SAID)),
             ],
         ),
-        ([said("user", THOUGHT), user], [said("user", THOUGHT), user]),
-        ([said("assistant", refused), user], [said("assistant", DROPPED), user]),
+        ([make_turn("user", THOUGHT), user], [make_turn("user", THOUGHT), user]),
+        ([make_turn("assistant", refused), user], [make_turn("assistant", DROPPED), user]),
     ]
     assert [insert(THINKING, *turns) for turns, _ in cases] == [expected for _, expected in cases]
     assert insert(PLAIN, *cases[0][0]) == cases[0][0]
