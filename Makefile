@@ -17,13 +17,14 @@ CORPUS := packages/dialects/tests/dialects
 DATA_DIR_OPTION := --data-dir "$${PAGEFAULT_DATA_DIR:-data}"
 # Without a network, `make run` starts after seconds and not after npm's own retries.
 HASTY := npm_config_fetch_retries=1 npm_config_fetch_retry_mintimeout=1000 npm_config_fetch_timeout=20000
-# Left out by `make test`; `make check` runs all of it. First commands, proxies and programs of others in processes of their own.
+# `make test` leaves out the tests in `E2E` and `STRESS`, and `make check` runs them. E2E starts commands, proxies and programs of others.
 E2E := tests/e2e $(wildcard packages/*/tests/e2e)
-# Load, crashes, full disks, hostile texts and processes that take long to start; with single tests marked `slow`, and with tests over HTTP on
-# PostgreSQL and S3 that are tried on SQLite too (`second_engine`).
+# STRESS has load, crashes, full disks and hostile texts. `make stress` also runs the tests with the markers `slow` and `second_engine`: tests over
+# HTTP on PostgreSQL and S3, which `make test` runs on SQLite.
 STRESS := tests/faults tests/security tests/e2e/test_kill.py tests/e2e/test_resumable_upload.py tests/e2e/test_events_across_processes.py \
   tests/cluster/test_stores.py tests/contract/test_event_streams_under_load.py tests/contract/test_overload.py tests/contract/test_random_models_api.py \
   tests/integration/test_sweep_race.py $(wildcard tests/e2e/test_*_memory.py packages/*/tests/test_*_memory.py packages/*/tests/e2e/test_*_memory.py)
+# The tests of `make test`, of which it leaves out those with the two markers.
 TESTED := tests packages $(patsubst %,--ignore=%,tests/browser $(E2E) $(STRESS))
 # The viewer is built together with the packages it consists of.
 WEB_SOURCES := $(shell find web $(CLIENTS_TS)/client/src $(CLIENTS_TS)/react/src \( -name node_modules -o -name dist -o -name generated -o -name check \) -prune -o -type f -print 2>/dev/null)

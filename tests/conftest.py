@@ -107,7 +107,7 @@ def pytest_xdist_make_scheduler(config: pytest.Config, log: Producer) -> LoadGro
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
     """Try a test on both engines, or on those that its marker `engines` names.
 
-    What is tried over HTTP on SQLite first has the marker `second_engine` on the other engine.
+    Outside of `tests/integration`, tests on the second engine have the marker `second_engine`.
     """
     if "engine" in metafunc.fixturenames:
         named = metafunc.definition.get_closest_marker("engines")

@@ -1,4 +1,4 @@
-"""Rendering of conversations in memory: media, limits, and what a service would have to do."""
+"""Rendering of conversations in memory: media, limits, and options that need a service."""
 
 import dataclasses
 from collections.abc import Sequence

@@ -1,4 +1,4 @@
-"""Calls that bring content back are recalls of what they name, and are counted."""
+"""Calls that read evicted content are recalls of its reference, and are counted."""
 
 from pagefault_dialects.context.recalls import Recall, RecalledObject, RecallKind, find_recalls
 from pagefault_dialects.json.values import JsonValue

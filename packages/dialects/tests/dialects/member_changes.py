@@ -29,7 +29,7 @@ def change_messages(names: Iterable[str]) -> Readings:
 def change_bodies(names: Iterable[str]) -> Readings:
     """Return of bodies how numbers of messages and prompts differ if a member is changed.
 
-    Of lists of messages, only the first message is read, since it decides what the others are.
+    Of lists of messages, only the first message is read, since it decides how all are read.
     """
     return {
         f"changed-bodies {name}": _change(_keep_first(BODIES[name]), _outline_body)

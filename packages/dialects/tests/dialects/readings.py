@@ -1,7 +1,7 @@
-"""The whole reading of each case of the corpora, and of cases that no package dumps for them.
+"""Reads the cases of the corpora and of `rare_cases.jsonl`, and writes each reading as JSON.
 
-`rare_cases.jsonl` has the latter: rarer members, types of later versions, other values. Each line
-is a message or a body. `reviewed_readings` has what they are read as.
+A line of `rare_cases.jsonl` is a message or a body with rarer members, types of later versions or
+other values, which no package dumps for the corpora. `reviewed_readings` has the expected readings.
 """
 
 import json

@@ -1,4 +1,4 @@
-"""Contents of messages as items: texts, media, notes of what is omitted, provider blocks."""
+"""Contents of messages as items: texts, media, notes of omissions, provider blocks."""
 
 from collections.abc import Sequence
 from dataclasses import replace

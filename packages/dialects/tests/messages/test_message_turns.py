@@ -1,4 +1,4 @@
-"""Turns of one message in common form: roles, calls, results, and notes of what is omitted."""
+"""Turns of one message in common form: roles, calls, results, and notes of omissions."""
 
 from collections.abc import Sequence
 from dataclasses import replace

@@ -100,7 +100,7 @@ def test_block_without_a_sent_form_has_the_common_one() -> None:
         assert forms(pointer, message) == (common, "m")
     # A block in a result has the pointer of the result.
     assert forms("/m/content/0", message, is_in_result=True) == (common, "m")
-    # A message may be only a part of what was sent.
+    # A message may be only a part of the sent object.
     part = ForeignMessage("/m", sent)
     assert forms("/m/content/0", part) == (common, None)
     assert forms("/m", message) == ({}, "m")

@@ -199,7 +199,7 @@ def test_older_images_get_the_room_that_newer_media_leave() -> None:
         # A sound that does not fit becomes a line, and leaves the room to older images.
         ((medium(), sound), 3_999, {0}),
         ((medium(), medium("audio/wav", size_bytes=9_000)), 4_000, set[int]()),
-        # The smaller image fills what was left.
+        # The smaller image fills the remaining room.
         ((medium(size_bytes=9), medium(), medium()), 7_000, {1}),
     ]
     plans = [media_plan(*media, target=pngs, max_base64=room) for media, room, _ in cases]

@@ -1,4 +1,4 @@
-"""The forms of a medium: what each step down changes, and what is left of all media together."""
+"""The forms of a medium: the change of each step down, and the limits of all media together."""
 
 from dataclasses import replace
 

@@ -68,7 +68,7 @@ def answer(
 def assert_reads(
     reader: MessageReader, *cases: tuple[JsonObject, Side, tuple[MessagePart, ...]]
 ) -> None:
-    """Compare what a reader returns for each message with a side and parts."""
+    """Compare the side and the parts that a reader returns for each message."""
     assert [reader(message, PLACE) for message, _, _ in cases] == [
         MessageParts(PLACE, side, parts) for _, side, parts in cases
     ]

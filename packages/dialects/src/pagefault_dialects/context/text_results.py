@@ -1,6 +1,6 @@
 """The text of a result of `read_text`: a header line, and below it a piece of the stored text.
 
-The header names the text, says what the piece is, and how to read on: with which offset or lines.
+The header has the name of the text, the range of the piece, and the offset or lines to read on.
 
 Source: design document `agents.md`, "Tools for models".
 """

@@ -1,4 +1,4 @@
-"""Collects what is found while one tool result is read: media, warnings, and the outcome.
+"""Collects media, warnings and the outcome while one tool result is read.
 
 The collector is the only object that normalization changes. It exists for one call of `normalize`.
 """
@@ -88,7 +88,7 @@ class Collector:
         # is compared first, few texts have to be converted for a comparison.
         self._payloads: dict[int, dict[str, bool]] = {}
         self.is_error: bool | None = None
-        """Whether the tool failed; `None` if the result does not say."""
+        """True if the tool failed; `None` if the result does not say."""
 
     def add_medium(
         self,
