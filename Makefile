@@ -47,7 +47,7 @@ run: install ## Serve on 127.0.0.1:8000 with SQLite and a local directory; PORT=
 	  || echo "The viewer could not be built, see $(VENV)/web.log; the API is served all the same." >&2
 	@PAGEFAULT_STARTED_BY="make run" $(BIN)/pagefault serve $(DATA_DIR_OPTION) $(if $(findstring command,$(origin PORT)),--port $(PORT))
 test: $(VENV)/python.stamp nginx pgbouncer redis ## Run the tests of the service, PostgreSQL and S3 included
-	@$(MAKE) -s --no-print-directory -j 3 SIDE_BY_SIDE=1 $(VENV)/dev.stamp web
+	@$(MAKE) -s --no-print-directory -j 3 SIDE_BY_SIDE=1 $(VENV)/dev.stamp
 	$(PYTEST) -n 3 --dist loadgroup --no-loadscope-reorder -m "not slow and not second_engine" $(TESTED)
 test-all: test e2e stress
 check: lint types imports openapi-check openapi-diff web-check bench-smoke peers-check clients-check site release-check deploy-check test e2e stress ## Run everything that CI runs

@@ -125,9 +125,11 @@ def said(answer: httpx.Response) -> tuple[int, str, dict[str, object]]:
 def two_hosts(
     backends: Backends, engine: Engine, tmp_path_factory: pytest.TempPathFactory
 ) -> Iterator[LiveService]:
-    """A service that sends content from another host."""
+    """A service that sends content from another host, and a page as its viewer."""
     settings = backends.settings(engine, tmp_path_factory.mktemp("two-hosts"))
-    changed = {**TWO_HOSTS, "cors_origins": (OTHER_ORIGIN,)}
+    viewer_dir = tmp_path_factory.mktemp("viewer")
+    (viewer_dir / "index.html").write_text("<!doctype html>")
+    changed = {**TWO_HOSTS, "cors_origins": (OTHER_ORIGIN,), "viewer_dir": viewer_dir}
     with serving(settings.model_copy(update=changed)) as service:
         yield service
 
